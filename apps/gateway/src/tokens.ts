@@ -54,7 +54,7 @@ export const REQUEST_BUDGET = Symbol('RequestBudget');
 /** Creates, authenticates and ends sessions of the web console. */
 export const SESSIONS = Symbol('Sessions');
 export const SEND_LIST = Symbol('SendList');
-export const SEND_INTAKE = Symbol('SendIntake');
+export const SEND_SERVICE = Symbol('SendIntake');
 /** AbortSignal that aborts when the gateway begins to shut down. */
 export const SHUTDOWN = Symbol('AbortSignal');
 /** The counts of each account by minute. */

@@ -1,6 +1,6 @@
 import { type Logger, logMessageOf, withDeadline } from '#platform';
 import { type BlobStore, MAX_LISTED_PROCESS_MARKERS } from './blob-store.js';
-import { MARK_TTL_MS } from './shared-blob-store-check.js';
+import { PROCESS_MARKER_TTL_MS } from './shared-blob-store-check.js';
 
 /** Timeout for listing the running processes, in milliseconds. */
 const LIST_TIMEOUT_MS = 2_000;
@@ -10,7 +10,7 @@ const LIST_TIMEOUT_MS = 2_000;
  * misconfigured (for example, a worker has the wrong `REDIS_URL`), and files in the store may belong to the other
  * installation.
  */
-export class ForeignProcessCheck {
+export class ForeignProcessDetector {
   /**
    * @param name name of this process, which has a marker in the store
    * @param running returns the names of all running processes of this installation
@@ -36,7 +36,7 @@ export class ForeignProcessCheck {
     if (now === undefined || marks.length >= MAX_LISTED_PROCESS_MARKERS) return true;
     const known = await this.known();
     if (known === undefined) return true;
-    return marks.some(({ id, storedAt }) => now - storedAt <= MARK_TTL_MS && !known.has(id));
+    return marks.some(({ id, storedAt }) => now - storedAt <= PROCESS_MARKER_TTL_MS && !known.has(id));
   }
 
   private async known(): Promise<ReadonlySet<string> | undefined> {

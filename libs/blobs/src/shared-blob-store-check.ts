@@ -5,7 +5,7 @@ import { type BlobStore, MAX_LISTED_PROCESS_MARKERS } from './blob-store.js';
  * Age after which a process's marker in the blob store counts as expired, in milliseconds. Each running
  * process renews its marker every minute.
  */
-export const MARK_TTL_MS = 600_000;
+export const PROCESS_MARKER_TTL_MS = 600_000;
 /** Maximum number of expired markers that one check removes from the blob store. */
 const MAX_REMOVED = 100;
 /**
@@ -35,7 +35,7 @@ export interface BlobPeers {
  * its name to its blob store, and checks there for the markers of the other processes. If the stores are
  * separate, a worker cannot find the files that a gateway stored.
  */
-export class SharedBlobStoreCheck {
+export class SharedBlobStoreChecker {
   private missing = 0;
 
   constructor(
@@ -116,7 +116,7 @@ export class SharedBlobStoreCheck {
   private async removeExpired(marks: readonly { id: string; storedAt: number }[]): Promise<void> {
     const now = marks.find(({ id }) => id === this.peers.name)?.storedAt;
     if (now === undefined) return;
-    const old = marks.filter(({ storedAt }) => now - storedAt > MARK_TTL_MS);
+    const old = marks.filter(({ storedAt }) => now - storedAt > PROCESS_MARKER_TTL_MS);
     for (const { id } of old.slice(0, MAX_REMOVED)) await this.blobs.unmark(id);
   }
 }

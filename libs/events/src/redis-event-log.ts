@@ -1,6 +1,6 @@
-import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
+import { accountKeys, type AccountKeys, LuaScript, type RedisClient, readRedisTime } from '#platform';
 import { type Cursor, isLogPositionBefore } from './cursor.js';
-import { filtersByEventData } from './event-data-filter.js';
+import { isEventDataFilterSet } from './event-data-filter.js';
 import {
   CursorExpiredError,
   type EventFilter,
@@ -102,7 +102,7 @@ export class RedisEventLog implements EventLog {
 
   async trim(account: string, { maxAgeMs, maxCount }: EventRetention): Promise<number> {
     const keys = eventLogRedisKeys(this.keys(account));
-    const oldest = (await redisTime(this.redis, keys.log)) - maxAgeMs;
+    const oldest = (await readRedisTime(this.redis, keys.log)) - maxAgeMs;
     return Number(
       await trimEventLogScript.run(this.redis, keys, { maxCount, oldest, maxExamined: MAX_TRIMMED }),
     );
@@ -115,7 +115,7 @@ export class RedisEventLog implements EventLog {
     if (first === undefined) return 0;
     // A position begins with the time at which its event was recorded, in milliseconds since 1970 by Redis'
     // clock.
-    return Math.max((await redisTime(this.redis, log)) - Number.parseInt(first[0], 10), 0);
+    return Math.max((await readRedisTime(this.redis, log)) - Number.parseInt(first[0], 10), 0);
   }
 
   async installedAt(account: string): Promise<Date | undefined> {
@@ -170,6 +170,6 @@ export class RedisEventLog implements EventLog {
 function selectsAll(filter: EventFilter): boolean {
   const { types, contactId, accepts } = filter;
   return (
-    types === undefined && contactId === undefined && accepts === undefined && !filtersByEventData(filter)
+    types === undefined && contactId === undefined && accepts === undefined && !isEventDataFilterSet(filter)
   );
 }

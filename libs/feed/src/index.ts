@@ -14,8 +14,8 @@
  * | `delay/`    | measurement of the detection delay |
  * | `redis/`    | store and poll queue on Redis |
  */
-export { ContactListPoll } from './contacts/contact-list-poll.js';
-export { ContactPoll } from './poll/contact-poll.js';
+export { ContactListPoller } from './contacts/contact-list-poll.js';
+export { ContactPoller } from './poll/contact-poll.js';
 export { type PollReport } from './delay/poll-report.js';
 export { MIN_ABSENCE_UNTIL_DELETED_MS, type FeedSettings } from './poll/feed-settings.js';
 export { type DetectionDelay, type FeedOverview, type ListFault } from './schedule/feed-overview.js';
@@ -47,4 +47,4 @@ export { RedisFeedStore } from './redis/redis-feed-store.js';
 export { RedisPollQueue } from './redis/redis-poll-queue.js';
 export { RedisVolatileFields } from './redis/redis-volatile-fields.js';
 export { type VolatileField, type VolatileFieldStore } from './form/volatile-fields.js';
-export { type PollDueTimes, RedisPollDueTimes } from './redis/redis-poll-due-times.js';
+export { type PollDueTimes, RedisPollDueTimeReader } from './redis/redis-poll-due-times.js';

@@ -15,7 +15,7 @@
 export { registerClockDifferenceMetric } from './clock-metrics.js';
 export { DeliveryMetrics } from './delivery-metrics.js';
 export { FeedMetrics } from './feed-metrics.js';
-export { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization } from './metrics-authorization.js';
+export { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorizer } from './metrics-authorization.js';
 export { type Counter, type Gauge, type Histogram, PromMetrics } from './prom-metrics.js';
 export { registerRedisCommandMetrics } from './redis-metrics.js';
 export { RelayMetrics } from './relay-metrics.js';

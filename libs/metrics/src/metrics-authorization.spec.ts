@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { InMemoryApiKeyAuthenticator, type Scope } from '#accounts';
 import { parseNetworks } from '#platform';
-import { MetricsAuthorization } from './metrics-authorization.js';
+import { MetricsAuthorizer } from './metrics-authorization.js';
 
 const key = (text: string, scopes: Scope[]) => ({ id: text, key: text, account: 'default', scopes });
 const keys = new InMemoryApiKeyAuthenticator([
@@ -9,8 +9,8 @@ const keys = new InMemoryApiKeyAuthenticator([
   key('other-key', ['messages:send']),
 ]);
 
-function access({ token = '', networks = '127.0.0.0/8,::1/128' } = {}): MetricsAuthorization {
-  return new MetricsAuthorization(
+function access({ token = '', networks = '127.0.0.0/8,::1/128' } = {}): MetricsAuthorizer {
+  return new MetricsAuthorizer(
     { METRICS_TOKEN: token, METRICS_ALLOW_NETWORKS: parseNetworks(networks) },
     keys,
   );

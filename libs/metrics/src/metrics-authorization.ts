@@ -25,7 +25,7 @@ const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
  * the scope `admin`, or an address in METRICS_ALLOW_NETWORKS. The address does not count if a proxy forwards
  * the request.
  */
-export class MetricsAuthorization {
+export class MetricsAuthorizer {
   constructor(
     private readonly settings: Pick<CommonEnvironment, 'METRICS_TOKEN' | 'METRICS_ALLOW_NETWORKS'>,
     private readonly keys: ApiKeyAuthenticator,

@@ -12,7 +12,7 @@
  * | `destination/` | makes one HTTP request: rejects forbidden addresses, resolves names, reads the reply |
  * | `redis/`       | stores endpoints and deliveries in Redis |
  */
-export { BacklogRefill } from './dispatch/backlog-refill.js';
+export { BacklogRefiller } from './dispatch/backlog-refill.js';
 export { BullmqDeliveryJobs } from './delivery/bullmq-delivery-jobs.js';
 export { type AttemptResult, DeliveryAttempter } from './attempt/delivery-attempter.js';
 export { DeliveryManager } from './delivery/delivery-manager.js';
@@ -37,7 +37,7 @@ export type {
 } from './delivery/delivery-store.js';
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
 export { RecentEventCache } from './delivery/recent-event-cache.js';
-export { DestinationCheck } from './destination/destination-check.js';
+export { WebhookUrlChecker } from './destination/destination-check.js';
 export { DestinationGuard } from './destination/destination-guard.js';
 export { EventDispatcher } from './dispatch/event-dispatcher.js';
 export {
@@ -53,7 +53,7 @@ export {
   HEALTH_OF_NEW_ENDPOINT,
 } from './endpoint/endpoint-health.js';
 export {
-  EndpointSecretReencryption,
+  EndpointSecretReencrypter,
   type EndpointReencryptionCounts,
 } from './registry/endpoint-secret-reencryption.js';
 export { EndpointSecretManager, type Rotation } from './registry/endpoint-secret-manager.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ContactListPoll, type FeedSource, type FeedStore } from '#feed';
+import { ContactListPoller, type FeedSource, type FeedStore } from '#feed';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { ACCOUNT, FeedHarness } from './feed-harness.js';
 
@@ -121,7 +121,9 @@ describe('a read of the contact list', () => {
     });
     const { RedisFeedStore } = await import('#feed');
     const store: FeedStore = new RedisFeedStore(dying, harness.prefix);
-    await expect(new ContactListPoll(store, harness.source, 60_000).poll(ACCOUNT)).rejects.toThrow('killed');
+    await expect(new ContactListPoller(store, harness.source, 60_000).poll(ACCOUNT)).rejects.toThrow(
+      'killed',
+    );
     expect((await harness.store.knownContacts(ACCOUNT)).contacts.size).toBe(200);
   }
 
@@ -136,7 +138,7 @@ describe('a read of the contact list', () => {
     await stopDuringFirstCommit();
     const before = await harness.store.knownContacts(ACCOUNT);
     const addedAt = before.now - 300_000;
-    const list = new ContactListPoll(harness.store, harness.source, 60_000, () => Promise.resolve(addedAt));
+    const list = new ContactListPoller(harness.store, harness.source, 60_000, () => Promise.resolve(addedAt));
     await list.poll(ACCOUNT);
     const { contacts } = await harness.store.knownContacts(ACCOUNT);
     const added = [...contacts.keys()].filter((id) => before.contacts.get(id) === undefined);
@@ -153,7 +155,7 @@ describe('a contact that is missing from the contact list', () => {
       listContacts: async (...args) => ({ ...(await harness.source.listContacts(...args)), skipped }),
       listMessages: (...args) => harness.source.listMessages(...args),
     };
-    return new ContactListPoll(harness.store, source, 0).poll(ACCOUNT);
+    return new ContactListPoller(harness.store, source, 0).poll(ACCOUNT);
   };
 
   it('is not emitted as deleted while the list has a new unreadable element, which may be the contact', async () => {
@@ -238,7 +240,7 @@ describe('the poll schedule', () => {
     await harness.polls.poll(ACCOUNT, gone);
     expect(await sum()).toBe(5);
     harness.control('contacts/delete', { contactId: gone });
-    const list = new ContactListPoll(harness.store, harness.source, 0);
+    const list = new ContactListPoller(harness.store, harness.source, 0);
     for (let reads = 0; reads < 3; reads += 1) await list.poll(ACCOUNT);
     expect(await sum()).toBe(4);
     harness.control('contacts/restore', { contactId: gone });

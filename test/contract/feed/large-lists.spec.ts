@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ContactListPoll } from '#feed';
+import { ContactListPoller } from '#feed';
 import { HttpUpstream, UpstreamError } from '#upstream';
 import { contactIdOf, ListServer, type ServedList } from '../../support/list-server.js';
 import { ACCOUNT } from './feed-harness.js';
@@ -15,13 +15,13 @@ const TIMEOUT_MS = 60_000;
 
 let server: ListServer;
 let upstream: HttpUpstream;
-let poll: ContactListPoll;
+let poll: ContactListPoller;
 
 beforeEach(async () => {
   server = await ListServer.start();
   upstream = new HttpUpstream(TIMEOUT_MS);
   const address = { baseUrl: server.baseUrl, apiKey: 'k' };
-  poll = new ContactListPoll(
+  poll = new ContactListPoller(
     here.harness.store,
     {
       ...here.harness.source,

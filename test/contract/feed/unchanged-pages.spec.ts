@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ClaimedRead, ContactPoll, FeedSource } from '#feed';
+import type { ClaimedRead, ContactPoller, FeedSource } from '#feed';
 import { accountKeys } from '#platform';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, received, WithFeedHarness } from './with-feed-harness.js';
@@ -8,7 +8,7 @@ const here = new WithFeedHarness();
 
 describe('a read of a contact', () => {
   /** Returns a poller that counts the pages that it does not compare. */
-  const counting = (): { polls: ContactPoll; unchanged: () => number } => {
+  const counting = (): { polls: ContactPoller; unchanged: () => number } => {
     let count = 0;
     const source: FeedSource = {
       ...here.harness.source,

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ContactListPoll, MIN_ABSENCE_UNTIL_DELETED_MS } from '#feed';
+import { ContactListPoller, MIN_ABSENCE_UNTIL_DELETED_MS } from '#feed';
 import { accountKeys } from '#platform';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
 /** Poll of the contact list without a minimum time between the two reads of a deletion. */
-let list: ContactListPoll;
+let list: ContactListPoller;
 beforeEach(() => {
-  list = new ContactListPoll(here.harness.store, here.harness.source, 0);
+  list = new ContactListPoller(here.harness.store, here.harness.source, 0);
 });
 
 async function lists(count: number): Promise<void> {

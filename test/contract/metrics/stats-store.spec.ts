@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { RedisAccountErasure } from '#accounts';
+import { RedisAccountEraser } from '#accounts';
 import {
   MINUTE_COUNT_NAMES,
   type MinuteCounts,
@@ -146,7 +146,7 @@ describe('The statistics in Redis', () => {
   it('are erased with their account', async () => {
     const store = new RedisStatsStore(redis, prefix);
     await store.add('a', new Map([[await now(), counts({ sendsSent: 1 })]]));
-    await new RedisAccountErasure(redis, prefix).pass('a', () => Promise.resolve(true));
+    await new RedisAccountEraser(redis, prefix).pass('a', () => Promise.resolve(true));
     expect(await redis.exists(key())).toBe(0);
   });
 });

@@ -7,8 +7,8 @@ import {
   openRedis,
   parseRedisAddress,
   type RedisClient,
-  RedisSubscriptionWatch,
-  redisTime,
+  RedisSubscriptionMonitor,
+  readRedisTime,
   withDeadline,
 } from '#platform';
 import { eventually } from '../../support/eventually.js';
@@ -150,7 +150,7 @@ describe('a read of the Redis clock for a key', () => {
     for (const other of others) other.kill('SIGSTOP');
     try {
       for (let i = 0; i < 10; i += 1) {
-        expect(Math.abs((await redisTime(client, 'key')) - Date.now())).toBeLessThan(1_000);
+        expect(Math.abs((await readRedisTime(client, 'key')) - Date.now())).toBeLessThan(1_000);
       }
     } finally {
       for (const other of others) other.kill('SIGCONT');
@@ -209,7 +209,7 @@ describe('the subscription monitor on a Redis Cluster', () => {
     const client = await connected(cluster, 'patient');
     const received = new Set<string>();
     let losses = 0;
-    const watch = new RedisSubscriptionWatch(client, () => {
+    const watch = new RedisSubscriptionMonitor(client, () => {
       losses += 1;
     });
     client.on('message', (_channel: string, text: string) => received.add(text));

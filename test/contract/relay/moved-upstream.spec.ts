@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { StoredSendIntake } from '#relay';
+import { StoredSendService } from '#relay';
 import { hashOfUpstreamAddress, type UpstreamAddress } from '#upstream';
 import { fieldsKeptAcrossTransitions } from '../../../libs/relay/src/send/send-record.js';
 import { eventually } from '../../support/eventually.js';
@@ -13,11 +13,11 @@ const ORDER = { phoneNumber: NUMBER, type: 'text', message: 'Hi' };
 /** An account whose upstream address can change. */
 class MovableAccount {
   private baseUrl: string;
-  readonly intake: StoredSendIntake;
+  readonly intake: StoredSendService;
 
   constructor(private readonly harness: FeedHarness) {
     this.baseUrl = harness.address.baseUrl;
-    this.intake = new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, this.addressOf);
+    this.intake = new StoredSendService(harness.sends, harness.idempotencyKeys, NO_HINTS, this.addressOf);
     const { upstream, source } = harness;
     const address = (): UpstreamAddress => ({ ...harness.address, baseUrl: this.baseUrl });
     source.listContacts = (_, __, newReader) => upstream.listContacts(address(), newReader);

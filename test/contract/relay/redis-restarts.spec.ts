@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLogger } from '#platform';
-import { type LaneRunner, RedisRelayDueTimes } from '#relay';
+import { type LaneRunner, RedisRelayDueTimeReader } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis } from '../../support/redis-server.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
@@ -23,7 +23,7 @@ function watchedRunner(): { runner: LaneRunner; warnings: () => number } {
 async function survey(): Promise<void> {
   const { redis, prefix } = relay.harness;
   const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
-  await new RedisRelayDueTimes(redis, prefix, retention, relay.settings.maxAgeMs).read(ACCOUNT);
+  await new RedisRelayDueTimeReader(redis, prefix, retention, relay.settings.maxAgeMs).read(ACCOUNT);
 }
 
 describe('a send', () => {

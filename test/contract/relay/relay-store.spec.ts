@@ -22,7 +22,7 @@ import {
   RedisSendList,
   type SendFilter,
   SendNotCancellableError,
-  StoredSendIntake,
+  StoredSendService,
 } from '#relay';
 import type { StateChange } from '../../../libs/relay/src/send/relay-store.js';
 import {
@@ -49,7 +49,7 @@ let store: RedisRelayStore;
 let log: RedisEventLog;
 let list: RedisSendList;
 let idempotencyKeys: RedisIdempotencyKeys;
-let intake: StoredSendIntake;
+let intake: StoredSendService;
 let woken: string[];
 
 beforeAll(async () => {
@@ -73,7 +73,7 @@ beforeEach(async () => {
     },
   };
   idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
-  intake = new StoredSendIntake(store, idempotencyKeys, jobs, ANY_SERVICE);
+  intake = new StoredSendService(store, idempotencyKeys, jobs, ANY_SERVICE);
 });
 afterEach(async () => {
   await closeRedis(redis);

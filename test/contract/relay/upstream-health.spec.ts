@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient, redisTime } from '#platform';
+import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient, readRedisTime } from '#platform';
 import { RedisUpstreamHealth, UpstreamProbe } from '#relay';
 import { BudgetExhaustedError, type Outage } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -114,7 +114,7 @@ describe('the probes that detect the end of an outage', () => {
   });
 
   it('are made at intervals that double after each failed probe', async () => {
-    const now = (): Promise<number> => redisTime(clients[0] as RedisClient, prefix);
+    const now = (): Promise<number> => readRedisTime(clients[0] as RedisClient, prefix);
     for (const waitMs of [500, 1_000, 2_000, 4_000]) {
       const before = await now();
       if (waitMs === 500) await one.recordOutage('a', 'away', 'x');

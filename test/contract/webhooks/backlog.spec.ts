@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
-import { BacklogRefill, type DeliveryStore, deliveryId, type NewEndpoint } from '#webhooks';
+import { BacklogRefiller, type DeliveryStore, deliveryId, type NewEndpoint } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
@@ -50,7 +50,7 @@ async function pending(id: string): Promise<string[]> {
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 const refill = (id: string): Promise<void> => {
   const { endpointStore, deliveries, log } = on.harness;
-  return new BacklogRefill(endpointStore, deliveries, log).refill(ACCOUNT, id);
+  return new BacklogRefiller(endpointStore, deliveries, log).refill(ACCOUNT, id);
 };
 const keyOf = (id: string, name: string): string =>
   `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:${name}`;

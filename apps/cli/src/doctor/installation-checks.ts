@@ -6,11 +6,11 @@ import {
   ConfigurationError,
   GatewayEnvironment,
   hasAppendOnlyFile,
-  isRedisFull,
+  isRedisNearlyFull,
   openRedis,
   readEnvironment,
   type RedisClient,
-  redisTime,
+  readRedisTime,
   findUnknownEnvironmentVariables,
   withDeadline,
   WorkerEnvironment,
@@ -145,9 +145,11 @@ async function checkRedisServer(redis: RedisClient, settings: GatewayEnvironment
         'run: redis-cli CONFIG SET appendonly yes (and appendfsync always), and set both in its configuration',
       ),
     );
-  if (await isRedisFull(redis))
+  if (await isRedisNearlyFull(redis))
     found.push(problem('Redis', 'is at or near its maxmemory: sends are answered 503', 'raise maxmemory'));
-  const difference = Math.abs(Date.now() - (await redisTime(redis, `${settings.REDIS_KEY_PREFIX}:doctor`)));
+  const difference = Math.abs(
+    Date.now() - (await readRedisTime(redis, `${settings.REDIS_KEY_PREFIX}:doctor`)),
+  );
   if (difference > MAX_CLOCK_DIFFERENCE_MS)
     found.push(
       problem(

@@ -8,7 +8,7 @@ import { describeApi } from '../docs/openapi.js';
 import { REQUEST_EXAMPLES } from '../docs/request-bodies.js';
 import { operationsOf } from '../docs/operations.js';
 import { type SimpleType, someEvent } from '../fixtures/events.js';
-import type { FakeSendIntake } from '../fixtures/fakes.js';
+import type { FakeSendService } from '../fixtures/fakes.js';
 import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { openStream } from '../fixtures/stream-client.js';
 import { makeKey, makeToken } from '../fixtures/tokens.js';
@@ -34,7 +34,7 @@ let events: Record<'own' | 'other' | 'ownSend' | 'otherSend' | 'account', string
 
 /** Lists the sends of the fake intake, newest first, at most ten examined per page. */
 class FakeSendList implements SendList {
-  intake: Pick<FakeSendIntake, 'sends'> = { sends: new Map<string, Send>() };
+  intake: Pick<FakeSendService, 'sends'> = { sends: new Map<string, Send>() };
   calls = 0;
 
   list(account: string, _: SendFilter, limit: number, before?: number): Promise<SendPage> {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { parseProcessInstance, formatProcessInstance, describeThisProcess } from '#platform';
+import { parseProcessInstance, formatProcessInstance, createProcessInstance } from '#platform';
 import type { BlobStore } from '#blobs';
 import { RedisUpstreamHealth } from '#relay';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -182,7 +182,7 @@ describe('The health of the gateway', () => {
   });
 
   it('is degraded while relay workers use another blob store than the gateway', async () => {
-    const worker = describeThisProcess('test', Date.now());
+    const worker = createProcessInstance('test', Date.now());
     const note = (roles: ('relay' | 'poll' | 'dispatch')[], { name } = worker): Promise<unknown> =>
       gateway.redis.zadd(
         'tidings:workers',

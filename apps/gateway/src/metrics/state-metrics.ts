@@ -11,7 +11,7 @@ import {
   type RedisClient,
   type RedisClock,
   type RedisMemory,
-  redisMemory,
+  readRedisMemory,
   withDeadline,
   WORKER_ROLES,
 } from '#platform';
@@ -84,7 +84,7 @@ export class StateMetrics {
     const workersKey = heartbeatSetRedisKey(this.environment.REDIS_KEY_PREFIX, 'workers');
     const [all, memory, running] = await Promise.all([
       this.accounts.list(),
-      redisMemory(this.redis),
+      readRedisMemory(this.redis),
       readLiveHeartbeatMembers(this.redis, workersKey),
     ]);
     const shown = all

@@ -2,20 +2,20 @@ import { describe, expect, it } from '@jest/globals';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
 import { DeadlineError } from '#platform';
-import type { Send, SendIntake } from '#relay';
+import type { Send, SendService } from '#relay';
 import { auditDetailsOf } from '../audit/audit-details.js';
 import { SendsController } from './sends.controller.js';
 import type { VisibleSends } from './visible-sends.js';
 
 /** Resolves several sends with an intake that fails for the send `broken`. */
 async function resolve(ids: string[]): Promise<{ results: unknown[]; audited: unknown }> {
-  const intake: Pick<SendIntake, 'resolve'> = {
+  const intake: Pick<SendService, 'resolve'> = {
     resolve: (_, id) =>
       id === 'broken'
         ? Promise.reject(new DeadlineError('a request to Redis', 1))
         : Promise.resolve({ id } as Send),
   };
-  const controller = new SendsController(intake as SendIntake, {} as VisibleSends);
+  const controller = new SendsController(intake as SendService, {} as VisibleSends);
   const request = {} as FastifyRequest;
   const caller = { account: 'default' } as Principal;
   const { results } = await controller.resolveMany(caller, { ids, outcome: 'sent' }, request);

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { SETTABLE_OUTCOMES, type RequestableOutcome, type Send } from '#relay';
+import { SETTABLE_OUTCOMES, type SettableOutcome, type Send } from '#relay';
 import { OneOf, rule } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
@@ -15,7 +15,7 @@ const OUTCOME =
 export class ResolveDto {
   @ApiProperty({ description: OUTCOME })
   @OneOf(SETTABLE_OUTCOMES)
-  outcome!: RequestableOutcome;
+  outcome!: SettableOutcome;
 }
 
 @ApiSchema({ name: 'SendsResolution' })

@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
-import { type Send, type SendIntake, SendNotResolvableError } from '#relay';
+import { type Send, type SendService, SendNotResolvableError } from '#relay';
 import { describeAudit } from '../audit/audit-details.js';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
@@ -11,7 +11,7 @@ import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { isStoreFault } from '../problems/store-fault.js';
-import { SEND_INTAKE } from '../tokens.js';
+import { SEND_SERVICE } from '../tokens.js';
 import { cursorAt, filterOf, positionIn, SendsQuery, SendsReply } from './list.dto.js';
 import { ResolveDto, ResolveManyDto, ResolveManyReply, type ResolveResult } from './resolve.dto.js';
 import { SendView } from './send.view.js';
@@ -21,7 +21,7 @@ import { VisibleSends, withVisibleLookups } from './visible-sends.js';
 @Controller('v1/sends')
 export class SendsController {
   constructor(
-    @Inject(SEND_INTAKE) private readonly sends: SendIntake,
+    @Inject(SEND_SERVICE) private readonly sends: SendService,
     @Inject(VisibleSends) private readonly visible: VisibleSends,
   ) {}
 

@@ -3,7 +3,7 @@ import { ReencryptionCounts } from '../secret/reencryption-counts.js';
 import type { SecretCipher } from '../secret/secret-cipher.js';
 
 /** Re-encrypts the upstream API keys of all stored accounts with the current encryption key. */
-export class UpstreamApiKeyReencryption {
+export class UpstreamApiKeyReencrypter {
   constructor(
     private readonly store: Pick<AccountStore, 'list' | 'change'>,
     private readonly cipher: SecretCipher,

@@ -32,7 +32,7 @@ export interface ErasurePass {
  * Erases all data of an account in Redis: on all Redis masters, every key with the account's hash tag. The
  * keys are removed in small batches that do not block Redis. At most one process erases an account at a time.
  */
-export class RedisAccountErasure {
+export class RedisAccountEraser {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,

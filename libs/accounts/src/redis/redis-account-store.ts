@@ -1,4 +1,4 @@
-import { LuaScript, type RedisClient, redisTime } from '#platform';
+import { LuaScript, type RedisClient, readRedisTime } from '#platform';
 import { AccountConflictError } from '../account/account-conflict.js';
 import {
   type AccountStore,
@@ -111,7 +111,7 @@ export class RedisAccountStore implements AccountStore {
 
   /** Returns the current time by Redis' clock, in milliseconds since 1970. */
   now(): Promise<number> {
-    return redisTime(this.redis, this.keys.removed);
+    return readRedisTime(this.redis, this.keys.removed);
   }
 }
 

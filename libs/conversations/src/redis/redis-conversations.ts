@@ -1,7 +1,7 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import { comparePositions } from '../position.js';
 import type { Conversation, ConversationPage, Conversations, ListPosition } from '../row/conversation.js';
-import { type SearchTerms, searchTermsOf } from '../search/search-words.js';
+import { type SearchTerms, parseSearchQuery } from '../search/search-words.js';
 import { conversationOf, type StoredRow } from './redis-conversation-codec.js';
 import { rowRedisKeys } from './redis-row-keys.js';
 
@@ -41,7 +41,7 @@ export class RedisConversations implements Conversations {
     limit: number,
     after?: ListPosition,
   ): Promise<ConversationPage> {
-    const ids = await this.idsMatching(account, searchTermsOf(query), limit + 1, after);
+    const ids = await this.idsMatching(account, parseSearchQuery(query), limit + 1, after);
     return pageOf(await this.read(account, ids), limit);
   }
 
@@ -55,7 +55,7 @@ export class RedisConversations implements Conversations {
     const found =
       query === undefined
         ? ids
-        : await this.idsMatching(account, searchTermsOf(query), MAX_CANDIDATES, undefined, ids);
+        : await this.idsMatching(account, parseSearchQuery(query), MAX_CANDIDATES, undefined, ids);
     const sorted = (await this.read(account, found)).toSorted((a, b) =>
       comparePositions(positionOf(b), positionOf(a)),
     );

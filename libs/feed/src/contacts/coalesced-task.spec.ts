@@ -1,11 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { CoalescedTask } from './coalesced-task.js';
+import { CoalescingTaskRunner } from './coalesced-task.js';
 
 /** Starts runs that a test ends with `end`, in the order in which they began. */
-function controlled(): { runs: CoalescedTask; begun: string[]; end: (error?: Error) => Promise<void> } {
+function controlled(): {
+  runs: CoalescingTaskRunner;
+  begun: string[];
+  end: (error?: Error) => Promise<void>;
+} {
   const begun: string[] = [];
   const ends: ((error?: Error) => void)[] = [];
-  const runs = new CoalescedTask((name) => {
+  const runs = new CoalescingTaskRunner((name) => {
     begun.push(name);
     return new Promise<void>((resolve, reject) => {
       ends.push((error) => {

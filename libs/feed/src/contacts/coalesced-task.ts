@@ -3,7 +3,7 @@
  * a run waits for that run to end and then starts a new run. All callers that wait for the same name share
  * the new run.
  */
-export class CoalescedTask {
+export class CoalescingTaskRunner {
   private readonly current = new Map<string, Promise<void>>();
   private readonly next = new Map<string, Promise<void>>();
 

@@ -1,4 +1,4 @@
-import { searchWordsOf } from '#conversations';
+import { searchWordsOfContact } from '#conversations';
 import { type NewEvent } from '#events';
 import { type Logger, logMessageOf } from '#platform';
 import {
@@ -13,8 +13,8 @@ import {
   DELETION_EVENT_CHANGES,
   areTooManyMissing,
   REAPPEARANCE_EVENT_CHANGES,
-  createEventIfAccountBecomesSuspect,
-  unconfirmedSuspicion,
+  createAccountSuspectEvent,
+  unconfirmedSuspectSince,
 } from '../diff/absence.js';
 import { diffContactFields } from '../form/contact-fingerprint.js';
 import { type ChangedContact, SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
@@ -83,7 +83,7 @@ interface ListVerdict {
  * that were read at least `absenceMs` milliseconds apart, unless so many contacts are missing that an outage
  * is likely.
  */
-export class ContactListPoll {
+export class ContactListPoller {
   constructor(
     private readonly store: FeedStore,
     private readonly source: FeedSource,
@@ -171,7 +171,7 @@ export class ContactListPoll {
       list.reader.present,
       known.deletionsConfirmedAt,
     );
-    const suspectBefore = unconfirmedSuspicion(known.suspectSince, known.deletionsConfirmedAt);
+    const suspectBefore = unconfirmedSuspectSince(known.suspectSince, known.deletionsConfirmedAt);
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
     // The list may stay suspect for days. Contacts that appear after its first suspect read are really new.
     const isReplaced = isOtherService || (isSuspect && suspectBefore === undefined);
@@ -310,8 +310,8 @@ function wordsOfChange(
   after: Readonly<Record<string, unknown>>,
 ): NonNullable<ContactUpdate['words']> {
   const earlier: unknown = JSON.parse(before ?? '{}');
-  const had = isRecord(earlier) ? searchWordsOf(earlier) : [];
-  const has = searchWordsOf(after);
+  const had = isRecord(earlier) ? searchWordsOfContact(earlier) : [];
+  const has = searchWordsOfContact(after);
   return { all: has, removed: had.filter((word) => !has.includes(word)) };
 }
 
@@ -354,7 +354,7 @@ function contactEvent(
 }
 
 function suspicionOf({ now, suspectAt }: KnownContacts, count: number): NewEvent | undefined {
-  return createEventIfAccountBecomesSuspect(now, suspectAt, {
+  return createAccountSuspectEvent(now, suspectAt, {
     reason: 'upstream shows far fewer contacts than before',
     count,
   });

@@ -1,9 +1,9 @@
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
-import type { ContactListPoll } from './contact-list-poll.js';
-import type { ContactPoll } from '../poll/contact-poll.js';
+import type { ContactListPoller } from './contact-list-poll.js';
+import type { ContactPoller } from '../poll/contact-poll.js';
 import type { FeedStore, Recipient } from '../feed-store.js';
 import type { LookupReads } from '../ports.js';
-import { CoalescedTask } from './coalesced-task.js';
+import { CoalescingTaskRunner } from './coalesced-task.js';
 import { PollExpediter } from './poll-expediter.js';
 
 /** After upstream has accepted a send, the recipient's contact is read within this time, in milliseconds. */
@@ -14,15 +14,15 @@ export class RecipientMessageReader {
   /**
    * Polls the contact list of an account. Callers that wait for the list of the same account share one poll.
    */
-  private readonly listPolls: CoalescedTask;
+  private readonly listPolls: CoalescingTaskRunner;
   private readonly expediter: PollExpediter;
 
   constructor(
     private readonly store: FeedStore,
-    contacts: ContactListPoll,
-    private readonly messages: ContactPoll,
+    contacts: ContactListPoller,
+    private readonly messages: ContactPoller,
   ) {
-    this.listPolls = new CoalescedTask((account) => contacts.poll(account, 'lookup'));
+    this.listPolls = new CoalescingTaskRunner((account) => contacts.poll(account, 'lookup'));
     this.expediter = new PollExpediter(store, EXPECTED_WITHIN_MS);
   }
 

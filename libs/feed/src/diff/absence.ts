@@ -80,7 +80,7 @@ export function isAccountSuspect(suspectAt: number, now: number): boolean {
  * @param suspectAt when a read last found too many messages or contacts missing, in milliseconds since 1970
  * by Redis' clock
  */
-export function createEventIfAccountBecomesSuspect(
+export function createAccountSuspectEvent(
   now: number,
   suspectAt: number | undefined,
   data: { reason: string; count: number; contactId?: string },
@@ -158,7 +158,7 @@ export function areTooManyMissing(
  * Redis' clock
  * @param deletionsConfirmedAt when deletions were last confirmed, in milliseconds since 1970 by Redis' clock
  */
-export function unconfirmedSuspicion(
+export function unconfirmedSuspectSince(
   suspectSince: number | undefined,
   deletionsConfirmedAt = 0,
 ): number | undefined {

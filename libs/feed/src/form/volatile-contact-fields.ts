@@ -1,6 +1,6 @@
 import { isRecord, type UpstreamContact } from '#upstream';
 import {
-  contactFingerprint,
+  contactFingerprintOf,
   contactFingerprintIncludingUrlSignatures,
   hashOfJsonValue,
 } from './contact-fingerprint.js';
@@ -110,7 +110,7 @@ export class VolatileContactFieldTracker {
 
   /** Returns the fingerprint that is stored for a contact: a hash of all fields that are not muted. */
   fingerprintOf(contact: UpstreamContact): string {
-    return contactFingerprint(contact, this.muted);
+    return contactFingerprintOf(contact, this.muted);
   }
 
   /**
@@ -125,7 +125,7 @@ export class VolatileContactFieldTracker {
     const isSettled =
       !isSame &&
       this.formerlyMuted !== undefined &&
-      stored === contactFingerprint(contact, this.formerlyMuted);
+      stored === contactFingerprintOf(contact, this.formerlyMuted);
     if (!isSame && !isSettled) return 'differs';
     this.count(contact, []);
     return isSame ? 'same' : 'quiet';

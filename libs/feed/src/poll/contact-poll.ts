@@ -27,7 +27,7 @@ const MAX_COMMIT_CONFLICTS = 3;
 const DAMAGED_REASON = 'the stored snapshots of its messages are damaged';
 
 /** Polls one contact: reads its messages and commits the changes together with their events. */
-export class ContactPoll {
+export class ContactPoller {
   private readonly committer: PollCommitter;
 
   constructor(

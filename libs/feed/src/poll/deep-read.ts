@@ -13,7 +13,7 @@ import {
 } from '../walk/page-reader.js';
 import { type PageRequest, requestForLastPage } from '../walk/page-tail.js';
 import { hashIds, splitIdHashes } from '../snapshot/poll-state.js';
-import { rowMessageOf, upstreamClockLeadMs } from './row-update.js';
+import { rowMessageOf, upstreamClockDifferenceMs } from './row-update.js';
 import type { UpstreamMessage } from '#upstream';
 import type { PollCommitter } from './poll-committer.js';
 import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
@@ -370,7 +370,8 @@ export class DeepRead {
     const { state, reader } = this.pages;
     // The difference between upstream's clock and Redis' clock is computed only once, from the first reply
     // that has a date.
-    this.aheadMs ??= reader.date === undefined ? undefined : upstreamClockLeadMs(reader.date, state.now);
+    this.aheadMs ??=
+      reader.date === undefined ? undefined : upstreamClockDifferenceMs(reader.date, state.now);
     const clock = { now: state.now, upstreamAheadMs: this.aheadMs ?? 0 };
     for (const message of messages) this.rowMessages.add(rowMessageOf(message, clock, false));
   }

@@ -6,7 +6,7 @@ import type { PollState } from '../snapshot/poll-state.js';
 import { PollIntervalPlanner } from '../schedule/poll-plans.js';
 import type { CommitKind, PollStart } from './poll-start.js';
 import { msUntilNextFlagCheck } from './poll-state-after-read.js';
-import { upstreamClockLeadMs } from './row-update.js';
+import { upstreamClockDifferenceMs } from './row-update.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
 import { messageRateBucketIndexOf } from '../schedule/rate-histogram.js';
@@ -19,7 +19,7 @@ import { expectedMessageRate, messageRateStateAfterRead } from '../schedule/rate
 const DEEP_READ_TAKEOVER_MS = 30_000;
 
 /** Determines when a contact is read next. */
-export class NextReads {
+export class NextReadPlanner {
   private readonly planner: PollIntervalPlanner;
 
   constructor(
@@ -41,7 +41,7 @@ export class NextReads {
     arrivals: readonly Arrival[],
   ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
     const { now, extension } = state;
-    const aheadMs = upstreamClockLeadMs(date, now);
+    const aheadMs = upstreamClockDifferenceMs(date, now);
     const before = extension.rate === undefined ? undefined : unpackMessageRate(extension.rate);
     const rate = messageRateStateAfterRead(before, {
       arrivals: arrivals.length,

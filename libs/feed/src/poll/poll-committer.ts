@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type RowUpdate, searchWordsOf } from '#conversations';
+import { type RowUpdate, searchWordsOfContact } from '#conversations';
 import type { NewEvent } from '#events';
 import type { Logger } from '#platform';
 import { isRecord, phoneNumbersOf, type UpstreamMessage } from '#upstream';
@@ -8,8 +8,8 @@ import {
   classifyMissingMessages,
   createMessageDeletionEvent,
   isAccountSuspect,
-  createEventIfAccountBecomesSuspect,
-  unconfirmedSuspicion,
+  createAccountSuspectEvent,
+  unconfirmedSuspectSince,
 } from '../diff/absence.js';
 import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
@@ -22,16 +22,19 @@ import { compareWithStoredFingerprint, mayHaveChanged } from '../form/message-fo
 import { sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
-import { NextReads } from './next-reads.js';
+import { NextReadPlanner } from './next-reads.js';
 import type { CommitKind, PollStart } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
 import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';
-import { type RowUpdateInput, rowUpdateOf, upstreamClockLeadMs } from './row-update.js';
+import { type RowUpdateInput, rowUpdateOf, upstreamClockDifferenceMs } from './row-update.js';
 import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
-import { type VolatileFieldsUpdate, unpackVolatileFields } from '../form/volatile-message-fields.js';
+import {
+  type VolatileMessageFieldsUpdate,
+  unpackVolatileMessageFields,
+} from '../form/volatile-message-fields.js';
 
 /** Maximum number of contacts whose uncommitted sends are remembered. */
 const MAX_UNCOMMITTED = 1_000;
@@ -43,7 +46,7 @@ const UNCOMMITTED_TTL_MS = 60_000;
  * times.
  */
 export class PollCommitter {
-  private readonly nextReads: NextReads;
+  private readonly nextReads: NextReadPlanner;
   /**
    * The sends that belong to messages of a contact, by message id, until a commit contains these messages.
    * Sends remain here if a commit failed, or was refused because another worker committed first. That worker
@@ -62,7 +65,7 @@ export class PollCommitter {
     private readonly logger: Logger,
     private readonly volatile?: VolatileFieldStore,
   ) {
-    this.nextReads = new NextReads(store, settings);
+    this.nextReads = new NextReadPlanner(store, settings);
   }
 
   /**
@@ -92,7 +95,7 @@ export class PollCommitter {
       observed,
       known,
       fingerprints,
-      volatility: unpackVolatileFields(state.extension.volatile),
+      volatility: unpackVolatileMessageFields(state.extension.volatile),
       sends,
       ...(firstRead === undefined ? {} : { firstRead }),
       revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
@@ -166,7 +169,7 @@ export class PollCommitter {
       uncommittedSends: uncommitted,
       deleted: absence?.deleted ?? [],
       fullRead: reading.fullRead,
-      clock: { now: state.now, upstreamAheadMs: upstreamClockLeadMs(reading.date, state.now) },
+      clock: { now: state.now, upstreamAheadMs: upstreamClockDifferenceMs(reading.date, state.now) },
     });
     const committed = await this.store.commitPoll(account, contactId, {
       version: state.version,
@@ -265,13 +268,13 @@ export class PollCommitter {
     const fields: unknown = JSON.parse(record?.raw ?? '{}');
     if (!isRecord(fields)) return update;
     const contact = { id: contactId, raw: fields };
-    return { ...update, words: searchWordsOf(fields), fieldNumbers: phoneNumbersOf(contact) };
+    return { ...update, words: searchWordsOfContact(fields), fieldNumbers: phoneNumbersOf(contact) };
   }
 
   private async logVolatility(
     account: string,
     contactId: string,
-    { newlyMuted: muted, newlyUnmuted: unmuted }: VolatileFieldsUpdate,
+    { newlyMuted: muted, newlyUnmuted: unmuted }: VolatileMessageFieldsUpdate,
   ): Promise<void> {
     if (muted.length > 0) {
       this.logger.info(
@@ -304,7 +307,7 @@ export class PollCommitter {
     const messagesWith = (wanted: ChangeForBinder): UpstreamMessage[] =>
       changes.filter(({ change }) => change === wanted).map(({ message }) => message);
     if (observed.length === 0) return new Map();
-    lookup?.add(contactId, observed, upstreamClockLeadMs(date, state.now));
+    lookup?.add(contactId, observed, upstreamClockDifferenceMs(date, state.now));
     return this.binder.bind({
       account,
       contactId,
@@ -327,7 +330,7 @@ export class PollCommitter {
     // are new, not missing.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
-    const isListSuspect = unconfirmedSuspicion(listSuspectSince, deletionsConfirmedAt) !== undefined;
+    const isListSuspect = unconfirmedSuspectSince(listSuspectSince, deletionsConfirmedAt) !== undefined;
     // If upstream shows no message of this contact, that alone does not indicate an outage. An outage is
     // likely if the account is already suspect, or if upstream shows no message of any contact.
     const empty = seen.size === 0;
@@ -478,7 +481,7 @@ function suspicionOf(
   count: number,
 ): NewEvent | undefined {
   const reason = 'upstream shows far fewer messages of a contact than before';
-  return createEventIfAccountBecomesSuspect(now, suspectAt, { reason, count, contactId });
+  return createAccountSuspectEvent(now, suspectAt, { reason, count, contactId });
 }
 
 function keyOf({ account, contactId }: Pick<PollStart, 'account' | 'contactId'>): string {

@@ -57,7 +57,7 @@ export interface MessageClock {
  * @param date time of upstream's reply by the `Date` header, in milliseconds since 1970
  * @param now time by Redis' clock, in milliseconds since 1970
  */
-export function upstreamClockLeadMs(date: number | undefined, now: number): number {
+export function upstreamClockDifferenceMs(date: number | undefined, now: number): number {
   // The `Date` header contains no fraction of a second. On average, its time is therefore half a second too
   // early.
   return date === undefined ? 0 : date + 500 - now;

@@ -1,4 +1,4 @@
-import { type AccountKeys, parseRedisHashReply, LuaScript, type RedisClient, redisTime } from '#platform';
+import { type AccountKeys, parseRedisHashReply, LuaScript, type RedisClient, readRedisTime } from '#platform';
 import {
   type DelayHistogram,
   countDelays,
@@ -33,7 +33,7 @@ interface OverviewReply {
 /** Reads figures about an account's polling for `GET /v1/status`. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
   const list = keys('contact-list');
-  const slots = timeSlotNumbersOfLastHour(await redisTime(redis, list));
+  const slots = timeSlotNumbersOfLastHour(await readRedisTime(redis, list));
   const reply = (await readOverviewScript.run(redis, {
     list,
     due: keys('polls', 'due'),

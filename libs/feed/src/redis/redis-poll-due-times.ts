@@ -16,7 +16,7 @@ export interface PollDueTimes {
 }
 
 /** Finds out with a single cheap script which polls of an account are due. */
-export class RedisPollDueTimes {
+export class RedisPollDueTimeReader {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,

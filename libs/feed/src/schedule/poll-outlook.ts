@@ -34,7 +34,7 @@ export interface BudgetForecast {
 }
 
 /** Forecast of the polling intervals and detection delays of an account. */
-export interface PollOutlook {
+export interface PollingForecast {
   /**
    * Longest expected time between two polls of a contact, in milliseconds. It exceeds the configured maximum
    * if the budget is too small. Absent if there are no contacts, or if no worker has polled yet.
@@ -60,7 +60,7 @@ const FACTORS = [1 / 2, 1, 2];
 export function forecastPolling(
   { contacts, rates, interval }: Pick<FeedOverview, 'contacts' | 'rates' | 'interval'>,
   { requestsPerSecond, allowed, usedByOthers }: PlannedBudget,
-): PollOutlook {
+): PollingForecast {
   const budgets = FACTORS.map((factor) => requestsPerSecond * factor);
   if (contacts === 0 || interval === undefined)
     return { forecast: budgets.map((budget) => ({ requestsPerSecond: budget })) };

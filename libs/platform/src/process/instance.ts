@@ -3,7 +3,7 @@ import { newId } from '../ids.js';
 import { formatWorkerHeartbeatMember, type WorkerRole } from '../environment/worker-roles.js';
 
 /** A running gateway or worker, as other processes see it. */
-export interface Instance {
+export interface ProcessInstance {
   /** Name of the process, which no other process has. It consists of letters, digits, dots, dashes and underscores. */
   name: string;
   /**
@@ -17,7 +17,7 @@ export interface Instance {
 
 const MAX_HOST = 64;
 
-export function describeThisProcess(version: string, since: number): Instance {
+export function createProcessInstance(version: string, since: number): ProcessInstance {
   const host = hostname()
     .replace(/[^\w.-]/g, '_')
     .slice(0, MAX_HOST);
@@ -38,14 +38,14 @@ export function heartbeatSetRedisKey(prefix: string, kind: 'gateways' | 'workers
  * come last, because earlier builds parse everything after `roles=` as roles.
  */
 export function formatProcessInstance(
-  { name, version = '', since }: Instance,
+  { name, version = '', since }: ProcessInstance,
   roles?: readonly WorkerRole[],
 ): string {
   const member = `${name} version=${version} since=${since}`;
   return roles === undefined ? member : formatWorkerHeartbeatMember(member, roles);
 }
 
-export function parseProcessInstance(member: string): Instance {
+export function parseProcessInstance(member: string): ProcessInstance {
   const [name = ''] = member.split(' ', 1);
   const fact = (key: string): string | undefined => new RegExp(` ${key}=(\\S+)`).exec(member)?.[1];
   return { name, version: fact('version'), since: Number(fact('since') ?? 0) };
@@ -67,8 +67,8 @@ export function namesOfProcessesWithKnownVersion(heartbeatMembers: readonly stri
  * Returns when the last of the running versions was first started, in milliseconds since 1970. All these versions have
  * run together since then. Returns undefined if all running processes have the same version.
  */
-export function timeWhenVersionsBecameMixed(
-  instances: readonly Pick<Instance, 'version' | 'since'>[],
+export function versionsMixedSince(
+  instances: readonly Pick<ProcessInstance, 'version' | 'since'>[],
 ): number | undefined {
   const firstOf = new Map<string | undefined, number>();
   for (const { version, since } of instances) {

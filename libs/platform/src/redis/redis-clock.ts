@@ -3,7 +3,7 @@ import { withDeadline } from '../time/deadline.js';
 import { logMessageOf } from '../log/logged-error.js';
 import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
-import { redisTime } from './redis-time.js';
+import { readRedisTime } from './redis-time.js';
 
 /** Maximum tolerated difference between the machine's clock and Redis' clock, in milliseconds. */
 const MAX_SKEW_MS = 30_000;
@@ -83,7 +83,7 @@ export class RedisClock implements Clock {
   private async measureOnce(): Promise<void> {
     const before = performance.now();
     try {
-      const redis = await withDeadline(redisTime(this.redis, this.key), MEASURE_WITHIN_MS, 'TIME');
+      const redis = await withDeadline(readRedisTime(this.redis, this.key), MEASURE_WITHIN_MS, 'TIME');
       const steady = performance.now();
       this.moment = { redis: redis + (steady - before) / 2, steady, wall: Date.now() };
     } catch (error) {

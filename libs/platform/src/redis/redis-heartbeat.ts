@@ -1,7 +1,7 @@
 import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
 import { LuaScript } from './redis-lua-script.js';
-import { redisTime } from './redis-time.js';
+import { readRedisTime } from './redis-time.js';
 
 /**
  * Interval between two heartbeats, in milliseconds. A process counts as crashed if its last heartbeat is older than
@@ -20,7 +20,7 @@ const heartbeatScript = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
  * heartbeat.
  */
 export async function readLiveHeartbeatMembers(redis: RedisClient, key: string): Promise<string[]> {
-  return redis.zrangebyscore(key, (await redisTime(redis, key)) - HEARTBEAT_TTL_MS, '+inf');
+  return redis.zrangebyscore(key, (await readRedisTime(redis, key)) - HEARTBEAT_TTL_MS, '+inf');
 }
 
 /** Announces every few seconds, in a sorted set in Redis, that this process is running. */

@@ -7,7 +7,7 @@ import type { RedisClient } from './redis-connection.js';
  * A Cluster client subscribes on a connection of its own to one of the nodes. If that connection ends, the client chooses
  * another node without an event. So the watch observes that connection.
  */
-export class RedisSubscriptionWatch {
+export class RedisSubscriptionMonitor {
   private watched: Redis | undefined;
 
   /** @param onLost called each time the connection ends; the client itself subscribes again */

@@ -1,23 +1,23 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { anySignalOf } from './any-signal.js';
+import { combineAbortSignals } from './any-signal.js';
 
 describe('a combination of AbortSignals', () => {
   it.each([0, 1])('aborts as soon as one of the signals aborts (signal %i)', (which) => {
     const sources = [new AbortController(), new AbortController()];
-    const { signal } = anySignalOf(...sources.map((source) => source.signal), undefined);
+    const { signal } = combineAbortSignals(...sources.map((source) => source.signal), undefined);
     expect(signal.aborted).toBe(false);
     sources[which]?.abort();
     expect(signal.aborted).toBe(true);
   });
 
   it('is aborted from the start if one of the signals is already aborted', () => {
-    expect(anySignalOf(new AbortController().signal, AbortSignal.abort()).signal.aborted).toBe(true);
+    expect(combineAbortSignals(new AbortController().signal, AbortSignal.abort()).signal.aborted).toBe(true);
   });
 
   it.each(['release', 'abort'])('removes its listener from a longer-lived signal (after: %s)', (end) => {
     const [long, short] = [new AbortController().signal, new AbortController()];
-    const { release } = anySignalOf(long, short.signal);
+    const { release } = combineAbortSignals(long, short.signal);
     expect(getEventListeners(long, 'abort')).toHaveLength(1);
     if (end === 'release') release();
     else short.abort();

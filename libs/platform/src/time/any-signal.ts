@@ -1,5 +1,5 @@
 /** An AbortSignal that aborts as soon as one of several signals aborts. */
-export interface AnySignal {
+export interface CombinedAbortSignal {
   signal: AbortSignal;
   /** Stops following the signals. Must be called when `signal` is no longer used. */
   release: () => void;
@@ -9,7 +9,7 @@ export interface AnySignal {
  * Combines AbortSignals of which some outlive the result, such as the signal that the process shuts down. Such a signal
  * would keep some bytes for each result of `AbortSignal.any` until the process ends (nodejs/node#55351).
  */
-export function anySignalOf(...sources: readonly (AbortSignal | undefined)[]): AnySignal {
+export function combineAbortSignals(...sources: readonly (AbortSignal | undefined)[]): CombinedAbortSignal {
   const controller = new AbortController();
   const followed = sources.filter((source) => source !== undefined);
   const abort = (): void => {

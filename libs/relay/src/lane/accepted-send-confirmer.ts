@@ -3,7 +3,7 @@ import { SimilarMessageCollector } from '../match/similar-messages.js';
 import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { type LookupResult, readRecipientMessages, appendLookupResultToSend } from './lookup-result.js';
+import { type LookupResult, readRecipientMessages, appendLookupWithCandidates } from './lookup-result.js';
 import { MAX_CONTACT_LIST_AGE_MS } from './send-lookup-runner.js';
 import {
   isMessageOfSendOverdue,
@@ -172,7 +172,7 @@ export class AcceptedSendConfirmer {
     now: number,
   ): Promise<void> {
     const { outcome } = result;
-    const looked = await appendLookupResultToSend(this.store, account, record, result, reads, now);
+    const looked = await appendLookupWithCandidates(this.store, account, record, result, reads, now);
     const { leftMs, passedMs } = this.countdownOf(record, now);
     const left = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);

@@ -42,7 +42,7 @@ export async function readRecipientMessages(
  * the look-up made no request.
  * @param now when the look-up started, in milliseconds since 1970 by Redis' clock
  */
-export async function appendLookupResultToSend(
+export async function appendLookupWithCandidates(
   store: RelayStore,
   account: string,
   record: SendRecord,

@@ -3,7 +3,7 @@ import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, postLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
-import { type LookupResult, readRecipientMessages, appendLookupResultToSend } from './lookup-result.js';
+import { type LookupResult, readRecipientMessages, appendLookupWithCandidates } from './lookup-result.js';
 
 /** Waits between two look-ups of a send, in milliseconds. The last wait repeats. */
 const LOOKUP_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
@@ -105,7 +105,7 @@ export class SendLookupRunner {
       ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {}),
     });
     const { outcome } = step;
-    const looked = await appendLookupResultToSend(this.store, account, record, step, reads, now);
+    const looked = await appendLookupWithCandidates(this.store, account, record, step, reads, now);
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const isTimedOut = now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {

@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '#platform';
-import type { BlobEntry, BlobStore, ForeignProcessCheck } from '#blobs';
+import type { BlobEntry, BlobStore, ForeignProcessDetector } from '#blobs';
 import { mayStillNeedFile } from '../send/file-rule.js';
 import { sendIdOfUploadedFile } from '../send/file-owner.js';
 import type { RelayStore } from '../send/relay-store.js';
@@ -22,11 +22,11 @@ export type RandomHex = () => string;
  * a wrong Redis, it finds none of the sends to which the files belong. Therefore, a worker removes nothing while
  * processes that its Redis does not know use the blob store.
  */
-export class UnusedFileRemoval {
+export class UnusedFileRemover {
   constructor(
     private readonly store: Pick<RelayStore, 'find'>,
     private readonly blobs: BlobStore,
-    private readonly foreign: Pick<ForeignProcessCheck, 'hasForeignProcesses'>,
+    private readonly foreign: Pick<ForeignProcessDetector, 'hasForeignProcesses'>,
     private readonly clock: Clock,
     private readonly logger: Logger,
     private readonly randomHex: RandomHex,

@@ -1,7 +1,7 @@
 import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import {
-  CLOCK_TOLERANCE_MS,
+  UPSTREAM_CLOCK_TOLERANCE_MS,
   timeOfFirstPostAwaitingMessage,
   isMessageOfSendOverdue,
   boundMessagesOf,
@@ -242,7 +242,7 @@ function likeliestMessages(
 }
 
 function isLateEnough({ timestamp }: UpstreamMessage, { from }: ExpectedMessage): boolean {
-  return timestamp === undefined || timestamp >= from - CLOCK_TOLERANCE_MS;
+  return timestamp === undefined || timestamp >= from - UPSTREAM_CLOCK_TOLERANCE_MS;
 }
 
 function isEarly({ timestamp }: UpstreamMessage, { from }: ExpectedMessage): boolean {

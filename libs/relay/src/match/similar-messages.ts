@@ -4,7 +4,7 @@ import type { LookupReads } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
 import { MAX_CANDIDATES_PER_LOOKUP, type StoredCandidate } from '../send/stored-lookup.js';
 import {
-  CLOCK_TOLERANCE_MS,
+  UPSTREAM_CLOCK_TOLERANCE_MS,
   timeOfFirstPostAwaitingMessage,
   boundMessagesOf,
   type SendRecord,
@@ -114,7 +114,7 @@ function candidateOf(
   const reason =
     owner !== undefined
       ? 'The message belongs to another send.'
-      : afterPostMs < -CLOCK_TOLERANCE_MS
+      : afterPostMs < -UPSTREAM_CLOCK_TOLERANCE_MS
         ? 'The message was sent before this send was posted.'
         : message.attachments !== attachments
           ? 'The message has another number of attachments.'

@@ -1,5 +1,5 @@
 import { appendEventsLuaArguments, type EventTypeOf, eventLogRedisKeys } from '#events';
-import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
+import { accountKeys, type AccountKeys, LuaScript, type RedisClient, readRedisTime } from '#platform';
 import { type Outage, OUTAGE_KINDS, type OutageKind, type ProbeTurn, type UpstreamHealth } from '#upstream';
 
 /** Time from the start of an outage to the first request that tests whether the outage is over, in milliseconds. */
@@ -34,7 +34,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
 
   async recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean> {
     const keys = this.keys(account);
-    const since = await redisTime(this.redis, keys('upstream'));
+    const since = await readRedisTime(this.redis, keys('upstream'));
     return (
       1 ===
       (await beginOutageScript.run(

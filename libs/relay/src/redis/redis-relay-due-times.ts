@@ -22,7 +22,7 @@ export interface RelayDueTimes {
 }
 
 /** Reads the {@link RelayDueTimes} of an account, with one fast Redis script. */
-export class RedisRelayDueTimes {
+export class RedisRelayDueTimeReader {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,

@@ -7,7 +7,7 @@ import {
   type Clock,
   parseRedisHashReply,
   type RedisClient,
-  redisTime,
+  readRedisTime,
   uniqueString,
 } from '#platform';
 import { idempotencyRedisKey, parseIdempotencyKeyUse } from './redis-idempotency-keys.js';
@@ -460,7 +460,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async now(account: string): Promise<number> {
-    return redisTime(this.redis, this.keys(account)('lanes', 'due'));
+    return readRedisTime(this.redis, this.keys(account)('lanes', 'due'));
   }
 
   /** Returns the members of a sorted set that are due, each with the record of its send if the send still exists. */

@@ -60,14 +60,10 @@ export class SendNotCancellableError extends Error {
  * How an operator resolves a send whose status is `unknown` or `failed`. `resend`: post the send again. `sent` or
  * `failed`: record this as the send's outcome.
  */
-export type RequestableOutcome = 'resend' | 'sent' | 'failed';
+export type SettableOutcome = 'resend' | 'sent' | 'failed';
 
-/** All values of {@link RequestableOutcome}. */
-export const SETTABLE_OUTCOMES = [
-  'resend',
-  'sent',
-  'failed',
-] as const satisfies readonly RequestableOutcome[];
+/** All values of {@link SettableOutcome}. */
+export const SETTABLE_OUTCOMES = ['resend', 'sent', 'failed'] as const satisfies readonly SettableOutcome[];
 
 /** Thrown if a send cannot be resolved in the requested way. */
 export class SendNotResolvableError extends Error {
@@ -81,7 +77,7 @@ export class SendNotResolvableError extends Error {
 export type SendOrigin = Pick<SendOrder, 'requestId' | 'trace'>;
 
 /** The operations on sends that the API offers to callers. */
-export interface SendIntake {
+export interface SendService {
   /**
    * Stores a send. A stored send is relayed to upstream, or an event reports why it was not.
    * @param origin the HTTP request that the send comes from, for log lines and traces
@@ -126,5 +122,5 @@ export interface SendIntake {
    * Returns undefined if the send was not found.
    * @throws {SendNotResolvableError}
    */
-  resolve(account: string, id: string, outcome: RequestableOutcome): Promise<Send | undefined>;
+  resolve(account: string, id: string, outcome: SettableOutcome): Promise<Send | undefined>;
 }

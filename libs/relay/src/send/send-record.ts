@@ -151,7 +151,7 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
  * Maximum time by which a message's timestamp may be earlier than its POST, in milliseconds. The difference between
  * upstream's clock and Redis' clock is known only to within a second or two.
  */
-export const CLOCK_TOLERANCE_MS = 10_000;
+export const UPSTREAM_CLOCK_TOLERANCE_MS = 10_000;
 
 /**
  * Returns the start of the first POST whose message is not bound yet. For a send without a recorded POST, returns the
@@ -167,7 +167,7 @@ export const REDIS_CLOCK_TOLERANCE_MS = 10_000;
 
 /** Returns the send's record with a look-up added to its list of look-ups. */
 export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
-  const since = timeOfFirstPostAwaitingMessage(record) - CLOCK_TOLERANCE_MS;
+  const since = timeOfFirstPostAwaitingMessage(record) - UPSTREAM_CLOCK_TOLERANCE_MS;
   const lookups = appendLookup(record.state.lookups ?? [], { ...lookup, since });
   return { ...record, state: { ...record.state, lookups } };
 }

@@ -1,4 +1,4 @@
-import { beginningOf } from '#platform';
+import { truncateText } from '#platform';
 import type { SendLookup } from './send.js';
 
 /**
@@ -45,7 +45,7 @@ export function appendLookup(lookups: readonly StoredLookup[], lookup: StoredLoo
       ...rest,
       contactIds: contactIds.slice(0, MAX_CONTACTS),
       ...(candidates.length === 0 ? {} : { candidates: candidates.slice(0, MAX_CANDIDATES_PER_LOOKUP) }),
-      ...(error === undefined ? {} : { error: beginningOf(error, MAX_ERROR_LENGTH) }),
+      ...(error === undefined ? {} : { error: truncateText(error, MAX_ERROR_LENGTH) }),
     },
   ];
   return all.length <= MAX_LOOKUPS ? all : [...all.slice(0, 1), ...all.slice(1 - MAX_LOOKUPS)];

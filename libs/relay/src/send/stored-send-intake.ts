@@ -10,8 +10,8 @@ import {
   type IdempotencyKey,
   IdempotencyKeyReusedError,
   IDEMPOTENCY_KEY_RESERVATION_MS,
-  type RequestableOutcome,
-  type SendIntake,
+  type SettableOutcome,
+  type SendService,
   type SendOrigin,
   SendNotCancellableError,
   SendNotResolvableError,
@@ -28,8 +28,8 @@ const MAX_CONFLICTS = 10;
  */
 const ANNOUNCE_WITHIN_MS = SCHEDULED_SENDS_CHECK_INTERVAL_MS + 1_000;
 
-/** Implements {@link SendIntake}. Answers a caller only after the send is stored. */
-export class StoredSendIntake implements SendIntake {
+/** Implements {@link SendService}. Answers a caller only after the send is stored. */
+export class StoredSendService implements SendService {
   constructor(
     private readonly store: RelayStore,
     private readonly idempotencyKeys: IdempotencyKeys,
@@ -91,7 +91,7 @@ export class StoredSendIntake implements SendIntake {
     return record === undefined ? undefined : toPublicSendWithLookups(record);
   }
 
-  async resolve(account: string, id: string, outcome: RequestableOutcome): Promise<Send | undefined> {
+  async resolve(account: string, id: string, outcome: SettableOutcome): Promise<Send | undefined> {
     const now = await this.store.now(account);
     const address = await this.addressOf(account);
     const record = await this.change(account, id, (current) => resolution(current, outcome, now, address));
@@ -136,7 +136,7 @@ function replayOf(earlier: IdempotencyKeyUse): Acceptance {
 
 function resolution(
   { order, state }: SendRecord,
-  outcome: RequestableOutcome,
+  outcome: SettableOutcome,
   now: number,
   address: string | undefined,
 ): StateChange {

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { anySignalOf, type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
+import { combineAbortSignals, type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
 import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
-import { CircuitBreaker, meansUpstreamIsDown } from './circuit-breaker.js';
+import { CircuitBreaker, isUpstreamDownError } from './circuit-breaker.js';
 import {
   type AdaptiveBudget,
   BudgetExhaustedError,
@@ -325,7 +325,7 @@ export class BudgetedUpstream {
    * @param unused number of unused tokens that are returned to the budget first
    */
   private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
-    const { signal: stop, release } = anySignalOf(this.stopping.signal, signal);
+    const { signal: stop, release } = combineAbortSignals(this.stopping.signal, signal);
     const wait = this.waits.run(
       `${kind} ${account}`,
       async () => {
@@ -375,7 +375,7 @@ export class BudgetedUpstream {
       return result;
     } catch (error) {
       await this.recordRefusal(account, rate, error);
-      if (!wasOpen && circuit.isOpen() && meansUpstreamIsDown(error)) await this.hold(account, 'away', error);
+      if (!wasOpen && circuit.isOpen() && isUpstreamDownError(error)) await this.hold(account, 'away', error);
       throw error;
     }
   }
@@ -437,7 +437,7 @@ export class BudgetedUpstream {
  * refused the account before.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
-  if (meansUpstreamIsDown(error)) return before;
+  if (isUpstreamDownError(error)) return before;
   if (error instanceof UpstreamIsTidingsError) return 'loop';
   if (!(error instanceof UpstreamStatusError)) return undefined;
   if (error.status === 401) return 'refused';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
-import { DestinationCheck } from './destination-check.js';
+import { WebhookUrlChecker } from './destination-check.js';
 import { DestinationGuard } from './destination-guard.js';
 import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
 
@@ -9,8 +9,8 @@ const resolvesTo =
   (...addresses: string[]) =>
   (): Promise<string[]> =>
     Promise.resolve(addresses);
-const checker = (networks: string, resolve: () => Promise<string[]>): DestinationCheck =>
-  new DestinationCheck(new DestinationGuard(parseNetworks(networks)), resolve);
+const checker = (networks: string, resolve: () => Promise<string[]>): WebhookUrlChecker =>
+  new WebhookUrlChecker(new DestinationGuard(parseNetworks(networks)), resolve);
 
 describe('the check of a new webhook’s URL', () => {
   it('accepts and normalizes an https URL whose host has public addresses', async () => {

@@ -14,7 +14,7 @@ const RESOLVE_TIMEOUT_MS = 3_000;
 /**
  * Checks the URL of a new or changed webhook. Later, each connection also checks the IP address that it really reaches.
  */
-export class DestinationCheck {
+export class WebhookUrlChecker {
   constructor(
     private readonly guard: DestinationGuard,
     private readonly resolve: Resolver,

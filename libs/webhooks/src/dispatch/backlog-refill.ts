@@ -6,10 +6,10 @@ import {
 } from '../delivery/delivery-store.js';
 import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { logPositionAfter, logPositionBefore, readEventsFromCursorOrOldest } from './log-window.js';
+import { nextLogPosition, previousLogPosition, readEventsFromCursorOrOldest } from './log-window.js';
 
 /**
- * Max number of pages of the event log that one call of {@link BacklogRefill.refill} reads. The next call continues.
+ * Max number of pages of the event log that one call of {@link BacklogRefiller.refill} reads. The next call continues.
  */
 const MAX_PAGES = 10;
 /**
@@ -22,7 +22,7 @@ const MIN_PAGE_SIZE = 20;
  * Creates the deliveries that an endpoint did not get before, because too many of its deliveries were pending (a full
  * backlog). Keeps the order of the event log.
  */
-export class BacklogRefill {
+export class BacklogRefiller {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
     private readonly deliveries: Pick<DeliveryStore, 'pendingStretch' | 'refill'>,
@@ -65,14 +65,14 @@ export class BacklogRefill {
     const { events } = await readEventsFromCursorOrOldest(
       this.log,
       account,
-      { epoch, position: logPositionBefore(from) },
+      { epoch, position: previousLogPosition(from) },
       limit,
     );
     const here = events.filter(({ position }) => !isLogPositionBefore(to, position));
     const last = here.at(-1);
     // If there are fewer events than `limit`, all events up to `to` were read, so continue after `to`.
     const next =
-      last === undefined || here.length < limit ? logPositionAfter(to) : logPositionAfter(last.position);
+      last === undefined || here.length < limit ? nextLogPosition(to) : nextLogPosition(last.position);
     const deliveries = here
       .filter((event) => isEventForEndpoint(endpoint, event))
       .map((event) => ({ endpointId, event }));

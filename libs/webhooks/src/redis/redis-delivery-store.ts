@@ -25,7 +25,7 @@ import type {
   SettlementResult,
   Settlement,
 } from '../delivery/delivery-store.js';
-import { chunksOf } from '../delivery/delivery-chunks.js';
+import { deliveryChunksOf } from '../delivery/delivery-chunks.js';
 import {
   readEventRangeForRefillScript,
   countDeliveriesToReplayScript,
@@ -78,7 +78,7 @@ export class RedisDeliveryStore implements DeliveryStore {
             token: reader.token,
             leaseMs: reader.leaseMs,
           };
-    for (const chunk of chunksOf(deliveries)) {
+    for (const chunk of deliveryChunksOf(deliveries)) {
       const held = await this.run(createDeliveriesScript, account, { ...lease, ...creationArguments(chunk) });
       if (held === 0) throw new EventLogReaderLeaseLostError();
     }
@@ -102,7 +102,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
     let count = 0;
-    for (const chunk of chunksOf(deliveries)) {
+    for (const chunk of deliveryChunksOf(deliveries)) {
       count += Number(
         await this.run(replayDeliveriesScript, account, { scope, ...creationArguments(chunk) }),
       );
@@ -118,7 +118,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     counted: number,
   ): Promise<number> {
     let count = 0;
-    for (const chunk of chunksOf(events)) {
+    for (const chunk of deliveryChunksOf(events)) {
       const reply = await this.run(countDeliveriesToReplayScript, account, {
         ...{ scope, endpoint: endpointId, counted: counted + count },
         entries: chunk.flatMap(({ id, position }) => [deliveryId(id, endpointId), position]),

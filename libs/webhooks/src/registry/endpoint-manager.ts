@@ -3,10 +3,10 @@ import { type Clock, type Logger, newId } from '#platform';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import { tryToWakeWorker } from '../delivery/wake-worker.js';
-import type { DestinationCheck } from '../destination/destination-check.js';
+import type { WebhookUrlChecker } from '../destination/destination-check.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '../endpoint/endpoint.js';
-import { newSigningSecret } from '../endpoint/signature.js';
+import { generateSigningSecret } from '../endpoint/signature.js';
 import {
   decryptHeaders,
   toPublicEndpoint,
@@ -19,7 +19,7 @@ export class EndpointManager implements EndpointRegistry {
   constructor(
     private readonly store: EndpointStore,
     private readonly deliveries: Pick<DeliveryStore, 'endPending'>,
-    private readonly destinations: DestinationCheck,
+    private readonly destinations: WebhookUrlChecker,
     private readonly cipher: SecretCipher,
     private readonly clock: Clock,
     private readonly jobs: DeliveryJobs,
@@ -29,7 +29,7 @@ export class EndpointManager implements EndpointRegistry {
   async create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }> {
     const url = await this.destinations.check(request.url);
     const id = newId('whk');
-    const secret = newSigningSecret();
+    const secret = generateSigningSecret();
     const now = new Date(this.clock.now()).toISOString();
     const stored: StoredEndpoint = {
       id,

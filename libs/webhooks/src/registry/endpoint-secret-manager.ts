@@ -1,7 +1,7 @@
 import type { SecretCipher } from '#accounts';
 import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { newSigningSecret } from '../endpoint/signature.js';
+import { generateSigningSecret } from '../endpoint/signature.js';
 import type { StoredEndpoint, StoredSecret } from '../endpoint/stored-endpoint.js';
 import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
@@ -37,7 +37,7 @@ export class EndpointSecretManager {
    * @throws {WebhookConflictError} if the endpoint would have too many valid secrets
    */
   async rotate(account: string, id: string, overlapSeconds: number): Promise<Rotation | undefined> {
-    const secret = newSigningSecret();
+    const secret = generateSigningSecret();
     const sealed = this.cipher.encrypt(secret, id);
     const end = this.clock.now() + overlapSeconds * 1000;
     const changed = await this.store.change(account, id, (endpoint) => ({

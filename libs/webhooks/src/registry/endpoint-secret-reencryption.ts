@@ -10,7 +10,7 @@ export interface EndpointReencryptionCounts {
 }
 
 /** Encrypts the stored secrets and headers of endpoints again after a change of the encryption key. */
-export class EndpointSecretReencryption {
+export class EndpointSecretReencrypter {
   constructor(
     private readonly store: Pick<EndpointStore, 'list' | 'rewrite'>,
     private readonly cipher: SecretCipher,
