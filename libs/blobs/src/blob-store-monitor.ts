@@ -1,5 +1,5 @@
 import { type Logger, withDeadline } from '#platform';
-import type { SharedBlobStoreChecker } from './shared-blob-store-check.js';
+import type { SharedBlobStoreChecker } from './shared-blob-store-checker.js';
 import type { BlobStore } from './blob-store.js';
 
 const CHECK_INTERVAL_MS = 60_000;

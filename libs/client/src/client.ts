@@ -12,7 +12,7 @@ import type {
 } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
 import { EventStream, type EventOptions } from './event-stream.js';
-import { type ConnectionOptions, isTransientError, pause, RetryingRequester } from './requests.js';
+import { type ConnectionOptions, isTransientError, pause, RetryingRequester } from './retrying-requester.js';
 
 /** Options of one call. */
 export interface CallOptions {

@@ -1,6 +1,6 @@
 import type { Conversation, Event, Send } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
-import { backoffMs, isTransientError, pause, type RetryingRequester } from './requests.js';
+import { backoffMs, isTransientError, pause, type RetryingRequester } from './retrying-requester.js';
 
 /** Selects events. */
 export interface EventOptions {

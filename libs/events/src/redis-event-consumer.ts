@@ -1,7 +1,7 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { LoggedEvent } from './event.js';
 import { eventLogRedisKeys } from './redis-append.js';
-import { eventLogReaderLeaseKey } from './redis-reader.js';
+import { eventLogReaderLeaseKey } from './redis-event-log-reader-lease.js';
 import { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 
 const readNewEventsScript = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');

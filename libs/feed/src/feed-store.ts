@@ -7,7 +7,7 @@ import type { KnownMessage } from './snapshot/known-message.js';
 import type { ListedContacts } from './snapshot/listed-contacts.js';
 import type { PollState } from './snapshot/poll-state.js';
 import type { NextDue } from './poll/poll-queue.js';
-import type { ContactRates } from './schedule/poll-plans.js';
+import type { ContactRates } from './schedule/poll-interval-planner.js';
 import type { UnreadableElementHistory } from './snapshot/unreadable-elements.js';
 
 /** Snapshot of one contact in the contact list. */

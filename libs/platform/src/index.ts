@@ -27,7 +27,7 @@ export { CallBatcher } from './calls/call-batcher.js';
 export { type CallInterceptors, interceptMethodCalls } from './calls/intercept-method-calls.js';
 export { type CallObservers, type ObservedCall, observeMethodCalls } from './calls/observe-method-calls.js';
 export { type Clock, clockOfThisMachine } from './time/clock.js';
-export { combineAbortSignals } from './time/any-signal.js';
+export { combineAbortSignals } from './time/combine-abort-signals.js';
 export { DeadlineError, pause, withDeadline } from './time/deadline.js';
 export { type BlobLocation } from './environment/blob-location.js';
 export { TRACE_SAMPLERS, type SamplerName } from './environment/samplers.js';
@@ -49,10 +49,10 @@ export {
   versionsMixedSince,
   namesOfProcessesWithKnownVersion,
   createProcessInstance,
-} from './process/instance.js';
+} from './process/process-instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
 export { lastSeenRedisRunId } from './redis/redis-run.js';
-export { truncateText } from './log/beginning-of.js';
+export { truncateText } from './log/truncate-text.js';
 export { type RedactedError, toLoggedError, logMessageOf } from './log/logged-error.js';
 export { createLogger, type Logger } from './log/logger.js';
 export { type Network, parseNetworks } from './environment/network.js';
@@ -90,7 +90,7 @@ export { checkRedisRequirements } from './redis/redis-requirements.js';
 export { createConnectionErrorLogger, openRedisAndCheckRequirements } from './redis/redis-start.js';
 export { NestFrameworkLogger } from './log/nest-framework-logger.js';
 export { type ChannelListener, RedisChannels } from './redis/redis-channels.js';
-export { RedisSubscriptionMonitor } from './redis/redis-subscription-watch.js';
+export { RedisSubscriptionMonitor } from './redis/redis-subscription-monitor.js';
 export { RedisClock } from './redis/redis-clock.js';
 export { readLiveHeartbeatMembers, RedisHeartbeat, HEARTBEAT_TTL_MS } from './redis/redis-heartbeat.js';
 export { isRedisNearlyFull, type RedisMemory, readRedisMemory } from './redis/redis-memory.js';

@@ -12,7 +12,7 @@
  * | `destination/` | makes one HTTP request: rejects forbidden addresses, resolves names, reads the reply |
  * | `redis/`       | stores endpoints and deliveries in Redis |
  */
-export { BacklogRefiller } from './dispatch/backlog-refill.js';
+export { BacklogRefiller } from './dispatch/backlog-refiller.js';
 export { BullmqDeliveryJobs } from './delivery/bullmq-delivery-jobs.js';
 export { type AttemptResult, DeliveryAttempter } from './attempt/delivery-attempter.js';
 export { DeliveryManager } from './delivery/delivery-manager.js';
@@ -37,7 +37,7 @@ export type {
 } from './delivery/delivery-store.js';
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
 export { RecentEventCache } from './delivery/recent-event-cache.js';
-export { WebhookUrlChecker } from './destination/destination-check.js';
+export { WebhookUrlChecker } from './destination/webhook-url-checker.js';
 export { DestinationGuard } from './destination/destination-guard.js';
 export { EventDispatcher } from './dispatch/event-dispatcher.js';
 export {
@@ -55,7 +55,7 @@ export {
 export {
   EndpointSecretReencrypter,
   type EndpointReencryptionCounts,
-} from './registry/endpoint-secret-reencryption.js';
+} from './registry/endpoint-secret-reencrypter.js';
 export { EndpointSecretManager, type Rotation } from './registry/endpoint-secret-manager.js';
 export {
   type EndpointStore,

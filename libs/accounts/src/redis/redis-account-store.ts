@@ -1,5 +1,5 @@
 import { LuaScript, type RedisClient, readRedisTime } from '#platform';
-import { AccountConflictError } from '../account/account-conflict.js';
+import { AccountConflictError } from '../account/account-conflict-error.js';
 import {
   type AccountStore,
   MAX_ACCOUNTS,

@@ -1,5 +1,5 @@
 import { LuaScript, type RedisClient } from '#platform';
-import { AccountConflictError } from '../account/account-conflict.js';
+import { AccountConflictError } from '../account/account-conflict-error.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
 import { removeTokensAndSessionsOfApiKey } from './redis-tokens-and-sessions.js';
 import { ENVIRONMENT_API_KEY_ID } from '../api-key/api-key.js';

@@ -1,5 +1,5 @@
 import { LuaScript, type RedisClient } from '#platform';
-import { AccountConflictError } from '../account/account-conflict.js';
+import { AccountConflictError } from '../account/account-conflict-error.js';
 import type { StoredApiKey } from '../api-key/stored-api-key.js';
 import {
   type FoundToken,

@@ -1,9 +1,9 @@
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
-import type { ContactListPoller } from './contact-list-poll.js';
-import type { ContactPoller } from '../poll/contact-poll.js';
+import type { ContactListPoller } from './contact-list-poller.js';
+import type { ContactPoller } from '../poll/contact-poller.js';
 import type { FeedStore, Recipient } from '../feed-store.js';
 import type { LookupReads } from '../ports.js';
-import { CoalescingTaskRunner } from './coalesced-task.js';
+import { CoalescingTaskRunner } from './coalescing-task-runner.js';
 import { PollExpediter } from './poll-expediter.js';
 
 /** After upstream has accepted a send, the recipient's contact is read within this time, in milliseconds. */

@@ -22,7 +22,7 @@ import { compareWithStoredFingerprint, mayHaveChanged } from '../form/message-fo
 import { sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
-import { NextReadPlanner } from './next-reads.js';
+import { NextReadPlanner } from './next-read-planner.js';
 import type { CommitKind, PollStart } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
 import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';

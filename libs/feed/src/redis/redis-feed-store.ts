@@ -18,7 +18,7 @@ import type {
 } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { type ContactStateLuaReply, contactStateOf } from './contact-state-reply.js';
-import { UnchangedPollCommitter } from './redis-unchanged-polls.js';
+import { UnchangedPollCommitter } from './redis-unchanged-poll-committer.js';
 import type { FeedOverview } from '../schedule/feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -26,7 +26,7 @@ import { packListedContact, unpackListedContact } from '../snapshot/listed-conta
 import { ListedContacts } from '../snapshot/listed-contacts.js';
 import { packId, unpackId } from '../snapshot/id-codec.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
-import type { ContactRates } from '../schedule/poll-plans.js';
+import type { ContactRates } from '../schedule/poll-interval-planner.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import { redisKeysOfContactsByPhoneNumber, readContactsOfPhoneNumber } from './redis-recipients.js';
 import {

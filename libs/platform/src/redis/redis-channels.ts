@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { closeRedis, type RedisClient } from './redis-connection.js';
-import { RedisSubscriptionMonitor } from './redis-subscription-watch.js';
+import { RedisSubscriptionMonitor } from './redis-subscription-monitor.js';
 
 /**
  * Time between two heartbeats, in milliseconds. A heartbeat is a message that this process publishes to

@@ -1,5 +1,5 @@
 import { BudgetExhaustedError, UpstreamError } from '#upstream';
-import { SimilarMessageCollector } from '../match/similar-messages.js';
+import { SimilarMessageCollector } from '../match/similar-message-collector.js';
 import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';

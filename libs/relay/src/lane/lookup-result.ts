@@ -1,5 +1,5 @@
 import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
-import type { SimilarMessageCollector } from '../match/similar-messages.js';
+import type { SimilarMessageCollector } from '../match/similar-message-collector.js';
 import type { Lookup, LookupOptions } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
 import type { SendLookup } from '../send/send.js';

@@ -1,4 +1,4 @@
-import { SimilarMessageCollector } from '../match/similar-messages.js';
+import { SimilarMessageCollector } from '../match/similar-message-collector.js';
 import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, postLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';

@@ -3,7 +3,7 @@ import type { BlobStore } from '#blobs';
 import { FileRemovingRelayStore } from './file-removing-relay-store.js';
 import { LOST_JOB_CHECK_DELAY_MS, RELAY_TASK_NAMES, type RelayHints } from '../jobs/relay-hints.js';
 import type { InsertResult, NewSendOrder, StateChange } from '../send/relay-store.js';
-import type { IdempotencyKey } from '../send/send-intake.js';
+import type { IdempotencyKey } from '../send/send-service.js';
 import type { SendRecord } from '../send/send-record.js';
 import { storageLocationOfSend, type TransitionName } from '../send/send-transitions.js';
 

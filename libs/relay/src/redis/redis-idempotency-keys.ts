@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import type { IdempotencyKeys, IdempotencyKeyUse } from '../send/idempotency-keys.js';
-import type { IdempotencyKey } from '../send/send-intake.js';
+import type { IdempotencyKey } from '../send/send-service.js';
 
 const recallKeyScript = LuaScript.from(import.meta.url, 'lua/recall-idempotency-key.lua');
 

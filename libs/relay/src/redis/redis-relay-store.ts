@@ -32,7 +32,7 @@ import {
   messageBindingHashField,
   messageBindingHashValue,
   readSendsOfMessages,
-} from './redis-send-claims.js';
+} from './redis-message-bindings.js';
 import { laneRedisKeys, redisIndexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, readExcessAcceptedAndUnknownSends } from './redis-send-retention.js';
@@ -48,7 +48,7 @@ import {
   type NewSendOrder,
   type StateChange,
 } from '../send/relay-store.js';
-import type { IdempotencyKey } from '../send/send-intake.js';
+import type { IdempotencyKey } from '../send/send-service.js';
 import {
   possiblyAcceptedPostCountAfter,
   type Edge,

@@ -1,5 +1,5 @@
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#platform';
-import { readSendsOfMessages } from './redis-send-claims.js';
+import { readSendsOfMessages } from './redis-message-bindings.js';
 import { sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {

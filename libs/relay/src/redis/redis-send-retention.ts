@@ -1,6 +1,6 @@
 import { rowRedisKeys } from '#conversations';
 import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
-import { messageBindingHashField } from './redis-send-claims.js';
+import { messageBindingHashField } from './redis-message-bindings.js';
 import { redisIndexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {

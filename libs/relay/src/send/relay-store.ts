@@ -1,6 +1,6 @@
 import type { TraceContext } from '#platform';
 import type { IdempotencyKeyUse } from './idempotency-keys.js';
-import type { IdempotencyKey } from './send-intake.js';
+import type { IdempotencyKey } from './send-service.js';
 import type { TransitionName } from './send-transitions.js';
 import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-record.js';
 

@@ -17,7 +17,7 @@ import {
   UpstreamUnavailableError,
 } from '../upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
-import { hashOfUpstreamAddress } from '../upstream-stamp.js';
+import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
 import { SerialQueues } from '../budget/serial-queues.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 

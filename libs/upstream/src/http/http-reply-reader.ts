@@ -8,7 +8,7 @@ import {
   createUpstreamStatusError,
   type ReplyHead,
 } from './http-failure.js';
-import type { HttpRead, HttpReadClient, HttpReply } from './http-reads.js';
+import type { HttpRead, HttpReadClient, HttpReply } from './http-read-client.js';
 import { LargeReplySlots } from './large-reply-slots.js';
 import { UpstreamReplyTooLargeError } from '../upstream-error.js';
 import type { UpstreamAddress } from '../upstream.js';

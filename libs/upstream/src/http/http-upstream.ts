@@ -6,14 +6,17 @@ import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse 
 import FormData from 'form-data';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import { BudgetExhaustedError } from '../budget/request-budget.js';
-import { addBudgetTokenCheckToAgent, createTransportWithBudgetTokenCheck } from './http-admitting-agent.js';
+import {
+  addBudgetTokenCheckToAgent,
+  createTransportWithBudgetTokenCheck,
+} from './http-token-checking-agent.js';
 import {
   type ContactList,
   ContactListReader,
   type ContactReader,
   MAX_CONTACT_LIST_BYTES,
 } from '../reply/contact-list.js';
-import { GATEWAY_HEADER } from './gateway-mark.js';
+import { GATEWAY_HEADER } from './gateway-header.js';
 import {
   assertReplyIsNotFromTidings,
   parseReplyDate,
@@ -22,13 +25,13 @@ import {
   createUpstreamStatusError,
 } from './http-failure.js';
 import { postOnFreshConnection } from './http-fresh-post.js';
-import { type HttpRead, HttpReadClient } from './http-reads.js';
+import { type HttpRead, HttpReadClient } from './http-read-client.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord } from '../reply/message.js';
 import { MessagePageReader } from '../reply/message-page.js';
 import { UpstreamReplyUnreadableError, UpstreamRequestNotSentError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
-import { hashOfUpstreamAddress } from '../upstream-stamp.js';
+import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
 
 /**
  * Default of the maximum size of a reply, in bytes. A page of messages that is larger is requested again in smaller

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { DeadlineError, type Logger, pause, TimeLimit, traceIdLogField, withDeadline } from '#platform';
 import { AttemptRecorder } from './attempt-recorder.js';
 import { AttemptSlots } from './attempt-slots.js';
-import type { BacklogRefiller } from '../dispatch/backlog-refill.js';
+import type { BacklogRefiller } from '../dispatch/backlog-refiller.js';
 import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';

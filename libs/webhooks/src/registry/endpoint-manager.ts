@@ -3,7 +3,7 @@ import { type Clock, type Logger, newId } from '#platform';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import { tryToWakeWorker } from '../delivery/wake-worker.js';
-import type { WebhookUrlChecker } from '../destination/destination-check.js';
+import type { WebhookUrlChecker } from '../destination/webhook-url-checker.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '../endpoint/endpoint.js';
 import { generateSigningSecret } from '../endpoint/signature.js';

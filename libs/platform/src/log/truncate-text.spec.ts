@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { truncateText } from './beginning-of.js';
+import { truncateText } from './truncate-text.js';
 
 it('the beginning of a text never ends with half of a surrogate pair; U+FFFD replaces the half', () => {
   expect(truncateText('abc', 2)).toBe('ab');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { forecastPolling } from './poll-outlook.js';
+import { forecastPolling } from './polling-forecast.js';
 import { messageRateBucketIndexOf } from './rate-histogram.js';
 
 const interval = { minMs: 2_000, maxMs: 300_000 };

@@ -1,6 +1,6 @@
 import { type Logger, logMessageOf, withDeadline } from '#platform';
 import { type BlobStore, MAX_LISTED_PROCESS_MARKERS } from './blob-store.js';
-import { PROCESS_MARKER_TTL_MS } from './shared-blob-store-check.js';
+import { PROCESS_MARKER_TTL_MS } from './shared-blob-store-checker.js';
 
 /** Timeout for listing the running processes, in milliseconds. */
 const LIST_TIMEOUT_MS = 2_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { InMemoryApiKeyAuthenticator, type Scope } from '#accounts';
 import { parseNetworks } from '#platform';
-import { MetricsAuthorizer } from './metrics-authorization.js';
+import { MetricsAuthorizer } from './metrics-authorizer.js';
 
 const key = (text: string, scopes: Scope[]) => ({ id: text, key: text, account: 'default', scopes });
 const keys = new InMemoryApiKeyAuthenticator([

@@ -4,7 +4,7 @@ import {
   formatProcessInstance,
   versionsMixedSince,
   createProcessInstance,
-} from './instance.js';
+} from './process-instance.js';
 import { findRolesWithoutWorker } from '../environment/worker-roles.js';
 
 describe('the heartbeat entry of a process in Redis', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
 import { FileBlobStore } from './file-blob-store.js';
-import { ForeignProcessDetector } from './foreign-process-check.js';
+import { ForeignProcessDetector } from './foreign-process-detector.js';
 
 let root: string;
 let store: FileBlobStore;

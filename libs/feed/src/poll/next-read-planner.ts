@@ -3,7 +3,7 @@ import type { FeedSettings } from './feed-settings.js';
 import type { FeedStore, PollCommit } from '../feed-store.js';
 import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
 import type { PollState } from '../snapshot/poll-state.js';
-import { PollIntervalPlanner } from '../schedule/poll-plans.js';
+import { PollIntervalPlanner } from '../schedule/poll-interval-planner.js';
 import type { CommitKind, PollStart } from './poll-start.js';
 import { msUntilNextFlagCheck } from './poll-state-after-read.js';
 import { upstreamClockDifferenceMs } from './row-update.js';

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { combineAbortSignals } from './any-signal.js';
+import { combineAbortSignals } from './combine-abort-signals.js';
 
 describe('a combination of AbortSignals', () => {
   it.each([0, 1])('aborts as soon as one of the signals aborts (signal %i)', (which) => {

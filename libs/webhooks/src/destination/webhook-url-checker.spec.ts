@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
-import { WebhookUrlChecker } from './destination-check.js';
+import { WebhookUrlChecker } from './webhook-url-checker.js';
 import { DestinationGuard } from './destination-guard.js';
 import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
 

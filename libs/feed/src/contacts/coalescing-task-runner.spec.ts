@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { CoalescingTaskRunner } from './coalesced-task.js';
+import { CoalescingTaskRunner } from './coalescing-task-runner.js';
 
 /** Starts runs that a test ends with `end`, in the order in which they began. */
 function controlled(): {

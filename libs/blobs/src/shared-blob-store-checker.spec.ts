@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
-import { SharedBlobStoreChecker } from './shared-blob-store-check.js';
+import { SharedBlobStoreChecker } from './shared-blob-store-checker.js';
 import { FileBlobStore } from './file-blob-store.js';
 
 let root: string;

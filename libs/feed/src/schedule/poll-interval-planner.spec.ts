@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { PollIntervalPlanner } from './poll-plans.js';
+import { PollIntervalPlanner } from './poll-interval-planner.js';
 import { planPollIntervals } from './intervals.js';
 import { messageRateBucketIndexOf } from './rate-histogram.js';
 

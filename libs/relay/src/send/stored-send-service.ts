@@ -15,7 +15,7 @@ import {
   type SendOrigin,
   SendNotCancellableError,
   SendNotResolvableError,
-} from './send-intake.js';
+} from './send-service.js';
 import { transitionResult } from './send-transitions.js';
 import { type SendRecord, fieldsKeptAcrossTransitions, toPublicSendWithLookups } from './send-record.js';
 import type { NewSend, Send } from './send.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { UpstreamMessage } from '#upstream';
 import type { BoundSend, RelayStore } from '../send/relay-store.js';
 import type { SendRecord, SendState } from '../send/send-record.js';
-import { SimilarMessageCollector } from './similar-messages.js';
+import { SimilarMessageCollector } from './similar-message-collector.js';
 
 const BEGUN = Date.UTC(2026, 0, 1);
 const NUMBER = '+15551234567';
