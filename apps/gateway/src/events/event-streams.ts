@@ -130,9 +130,13 @@ export class EventStreams {
     const { ready, leave } = this.live.follow(changes);
     try {
       await withDeadline(ready, SUBSCRIBE_TIMEOUT_MS, 'the subscription').catch(() => {
-        throw new Problem('unavailable', 'Changes of conversations cannot be streamed now.', {
-          headers: retryAfter(SLOT_RETRY_MS),
-        });
+        throw new Problem(
+          'unavailable',
+          'The event stream cannot send changed conversations and sends at the moment.',
+          {
+            headers: retryAfter(SLOT_RETRY_MS),
+          },
+        );
       });
       await serve(changes);
     } finally {

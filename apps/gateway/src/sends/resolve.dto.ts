@@ -53,7 +53,8 @@ export class ResolveResult {
     enum: ['not_found', 'conflict', 'unavailable'],
     type: String,
     nullable: true,
-    description: '`unavailable`: Redis did not answer. Send the ids with this code again in a later request.',
+    description:
+      '`unavailable`: Redis did not answer, and the send may or may not have been resolved. Repeat the request later with the ids whose result has this code.',
   })
   code!: 'not_found' | 'conflict' | 'unavailable' | null;
   @ApiProperty({ type: String, nullable: true, description: 'Reason why the send was not resolved.' })

@@ -54,7 +54,7 @@ export class SendsController {
     operationId: 'getSend',
     summary: 'Get a send with its status',
     description:
-      'The reply has the status, every attempt, the look-ups, and the ids of the contact and of the message once they are known.',
+      'The response has the status, every attempt, the look-ups, and the ids of the contact and of the message once they are known.',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found')
@@ -103,7 +103,14 @@ export class SendsController {
     const results: ResolveResult[] = [];
     for (const id of new Set(ids)) {
       const unavailable = results.at(-1)?.code === 'unavailable';
-      if (unavailable) results.push(unresolved(id, 'unavailable', 'Redis did not answer to an earlier id.'));
+      if (unavailable)
+        results.push(
+          unresolved(
+            id,
+            'unavailable',
+            'The send was not resolved, because Redis did not answer for an earlier send of the request.',
+          ),
+        );
       else results.push(await this.resultOf(account, id, outcome, results.length === 0));
     }
     const resolved = results.filter((result) => result.resolved);

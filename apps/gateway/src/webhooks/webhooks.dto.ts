@@ -202,7 +202,7 @@ export class WebhookView implements Endpoint, EndpointHealth {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the first failed attempt to deliver to the webhook since a delivery last succeeded. Null if the last attempt to deliver to the webhook did not fail.',
+      'Time of the first failed attempt to deliver to the webhook after the last successful delivery. Null if the last attempt to deliver to the webhook did not fail.',
   })
   failingSince!: string | null;
   @ApiProperty({

@@ -74,7 +74,7 @@ export async function registerEncryptionKeyId(
       if (error instanceof ConfigurationError) throw error;
       logger.warn(
         { err: error },
-        'could not register the id of the encryption key in Redis; will retry when Redis connects again',
+        'could not register the id of the encryption key in Redis; trying again at the next connection to Redis',
       );
       return false;
     }

@@ -352,7 +352,7 @@ export class SendPoster {
       // The failed request does no harm: the next check of the accepted send repeats the request.
       this.logger.debug(
         { account, err: error },
-        'could not expedite the next poll of the recipient of an accepted send',
+        'could not request an earlier poll of the recipient of an accepted send',
       );
     }
   }
