@@ -11,7 +11,7 @@ export interface Sender {
    * @throws {BudgetExhaustedError} if the budget allows no request soon enough
    * @throws {UpstreamUnavailableError} during an outage, when requests for the account are suspended
    */
-  admit(account: string): Promise<BudgetTokenCheck>;
+  takeBudgetToken(account: string): Promise<BudgetTokenCheck>;
 
   /** Returns the account's request budget, in requests per second. */
   budgetOf(account: string): Promise<number>;
@@ -21,7 +21,7 @@ export interface Sender {
    * expired, the function replaces the token. `RelayStore.fence` took the token when it marked the send as `relaying`.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
-  admissionOf(account: string, requestedAt: number): BudgetTokenCheck;
+  budgetTokenCheckOf(account: string, requestedAt: number): BudgetTokenCheck;
 
   /** True if requests for the account are suspended, because upstream is unavailable or rejects the account. */
   isHeld(account: string): Promise<boolean>;
@@ -29,7 +29,7 @@ export interface Sender {
   /**
    * Makes one POST, without retries.
    * @param limit deadline for the start of the POST, including its connection; no POST begins after the deadline
-   * @param admission the result of {@link admit}
+   * @param tokenCheck the result of {@link takeBudgetToken}
    * @param address hash of the expected upstream address; the POST is not made if the account's address has changed
    * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamRequestNotSentError} mean that no POST
    * was made
@@ -38,7 +38,7 @@ export interface Sender {
     account: string,
     send: UpstreamSend,
     limit: TimeLimit,
-    admission: BudgetTokenCheck,
+    tokenCheck: BudgetTokenCheck,
     address: string | undefined,
   ): Promise<void>;
 }

@@ -16,7 +16,7 @@ export interface UpstreamAddress {
    * Replaces an expired token of the budget. Must be awaited right before the request is sent. See
    * {@link BudgetTokenCheck}.
    */
-  admission?: BudgetTokenCheck;
+  tokenCheck?: BudgetTokenCheck;
 }
 
 /** A file that is posted with a send. */

@@ -35,9 +35,9 @@ async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<
   const logger = createLogger('test', 'trace', { write: (line) => lines.push(line) });
   const sender: Sender = {
     addressOf: ANY_SERVICE,
-    admit: () => Promise.resolve(() => Promise.resolve()),
+    takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
     budgetOf: () => Promise.resolve(1_000_000),
-    admissionOf: () => () => Promise.resolve(),
+    budgetTokenCheckOf: () => () => Promise.resolve(),
     isHeld: () => Promise.resolve(isHeld),
     post,
   };

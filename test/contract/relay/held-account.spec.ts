@@ -72,11 +72,11 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   const upstream = new BudgetedUpstream(harness.upstream, find, budget, health, harness.logger);
   const sender: Sender = {
     addressOf: ANY_SERVICE,
-    admit: (account) => upstream.admit(account, 'send'),
+    takeBudgetToken: (account) => upstream.takeBudgetToken(account, 'send'),
     budgetOf: (account) => upstream.budgetOf(account),
-    admissionOf: (account, requestedAt) => upstream.admissionOf(account, requestedAt, 'send'),
+    budgetTokenCheckOf: (account, requestedAt) => upstream.budgetTokenCheckOf(account, requestedAt, 'send'),
     isHeld: (account) => upstream.isHeld(account),
-    post: (account, send, beginBy, admission) => upstream.post(account, send, beginBy, admission),
+    post: (account, send, beginBy, tokenCheck) => upstream.post(account, send, beginBy, tokenCheck),
   };
   const lanes = new LaneRunner(
     harness.sends,
@@ -263,9 +263,9 @@ describe('sends while upstream is unreachable', () => {
       harness.sends,
       {
         addressOf: ANY_SERVICE,
-        admit: () => Promise.resolve(() => Promise.resolve()),
+        takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
         budgetOf: () => Promise.resolve(1_000_000),
-        admissionOf: () => () => Promise.resolve(),
+        budgetTokenCheckOf: () => () => Promise.resolve(),
         isHeld: () => Promise.resolve(true),
         post: () => Promise.resolve(),
       },

@@ -99,9 +99,9 @@ export class WithLane {
   }: Overrides = {}): LaneRunner => {
     const sender = {
       addressOf,
-      admit: () => Promise.resolve(() => Promise.resolve()),
+      takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
       budgetOf: () => Promise.resolve(1_000_000),
-      admissionOf: () => () => Promise.resolve(),
+      budgetTokenCheckOf: () => () => Promise.resolve(),
       isHeld: () => Promise.resolve(false),
       post,
     };

@@ -309,11 +309,11 @@ describe('a send', () => {
       }),
     );
     let checks = 0;
-    const admission = (): Promise<void> => {
+    const tokenCheck = (): Promise<void> => {
       checks += 1;
       return checks === 1 ? Promise.resolve() : Promise.reject(new Error('no token'));
     };
-    expect(await failure(upstream.send({ ...to, admission }, SEND))).toBeInstanceOf(
+    expect(await failure(upstream.send({ ...to, tokenCheck }, SEND))).toBeInstanceOf(
       UpstreamRequestNotSentError,
     );
     await eventually('the connection was opened', () => connections === 1);
@@ -428,11 +428,11 @@ describe('a send that cannot be completed', () => {
     // The check is awaited before the exchange and again once the connection is established.
     let checks = 0;
     const limit = new TimeLimit(50);
-    const admission = async (): Promise<void> => {
+    const tokenCheck = async (): Promise<void> => {
       checks += 1;
       while (checks === 2 && !limit.isOver()) await pause(5);
     };
-    expect(await failure(upstream.send({ ...to, admission }, SEND, limit))).toBeInstanceOf(
+    expect(await failure(upstream.send({ ...to, tokenCheck }, SEND, limit))).toBeInstanceOf(
       UpstreamTimeoutError,
     );
     expect(checks).toBe(2);
@@ -443,19 +443,19 @@ describe('a send that cannot be completed', () => {
     let bytes = 0;
     const to = await listen(createServer((socket) => socket.on('data', (data) => (bytes += data.length))));
     let checks = 0;
-    const admission = (): Promise<void> => {
+    const tokenCheck = (): Promise<void> => {
       checks += 1;
       const paused = performance.now();
       while (checks === 2 && performance.now() < paused + TIMEOUT_MS + 50);
       return Promise.resolve();
     };
-    const error = await failure(upstream.send({ ...to, admission }, SEND, new TimeLimit(60_000)));
+    const error = await failure(upstream.send({ ...to, tokenCheck }, SEND, new TimeLimit(60_000)));
     expect(error).toBeInstanceOf(UpstreamRequestNotSentError);
     expect(bytes).toBe(0);
   });
 
   it('is reported as not sent if its budget token cannot be checked', async () => {
-    const to = { ...address, admission: () => Promise.reject(new Error('Redis is away')) };
+    const to = { ...address, tokenCheck: () => Promise.reject(new Error('Redis is away')) };
     expect(await failure(upstream.send(to, SEND))).toBeInstanceOf(UpstreamRequestNotSentError);
   });
 

@@ -129,7 +129,7 @@ export class DeepRead {
     const { goal } = this.task;
     this.noteKnown(await this.allKnown());
     this.pages.holdBack(this.presentBefore.length);
-    return goal === 'everything' || !this.isOrderUsable() ? this.readAllPages() : this.lookUpUnsettled();
+    return goal === 'everything' || !this.isOrderUsable() ? this.readAllPages() : this.readUnsettled();
   }
 
   /** Keeps only the ids of the known messages during the deep read. The rest of the snapshot may be large. */
@@ -150,9 +150,11 @@ export class DeepRead {
     return this.pages.order === 'newestFirst' || this.pages.order === 'oldestFirst';
   }
 
-  private async lookUpUnsettled(): Promise<boolean> {
+  private async readUnsettled(): Promise<boolean> {
     const met =
-      this.pages.order === 'newestFirst' ? await this.lookUpFromHead() : await this.lookUpFromTail();
+      this.pages.order === 'newestFirst'
+        ? await this.readUnsettledNewestFirst()
+        : await this.readUnsettledOldestFirst();
     if (met === 'stopped') return false;
     // All pages so far contained only unknown messages. A read of all pages shows whether upstream still lists
     // the known messages.
@@ -160,7 +162,7 @@ export class DeepRead {
     return this.end(met === 'all' ? undefined : 'missed');
   }
 
-  private async lookUpFromHead(): Promise<'all' | 'end' | 'stopped'> {
+  private async readUnsettledNewestFirst(): Promise<'all' | 'end' | 'stopped'> {
     const limit = this.pages.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
     // With the documented limit, the read starts at page 2: page 1 is the head, which each read of the newest
     // messages covers.
@@ -168,13 +170,13 @@ export class DeepRead {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.take(page, limit);
       if (read === undefined) return 'stopped';
-      if (this.hasMetAllUnsettled()) return 'all';
+      if (this.hasReadAllUnsettled()) return 'all';
       if (read.repeats) return 'end';
     }
     return 'end';
   }
 
-  private async lookUpFromTail(): Promise<'all' | 'end' | 'stopped'> {
+  private async readUnsettledOldestFirst(): Promise<'all' | 'end' | 'stopped'> {
     const { length, head } = this.pages.state.pollState;
     const { limit } = this.requestForLastPage(length);
     // The read starts with the newest message before the head. The head may have been read with another limit
@@ -183,7 +185,7 @@ export class DeepRead {
     for (let page = Math.max(Math.ceil(older / limit), 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';
       if ((await this.pages.take(page, limit)) === undefined) return 'stopped';
-      if (this.hasMetAllUnsettled()) return 'all';
+      if (this.hasReadAllUnsettled()) return 'all';
     }
     return 'end';
   }
@@ -432,7 +434,7 @@ export class DeepRead {
     return this.presentBefore.some((id) => !this.reader.ids.has(id));
   }
 
-  private hasMetAllUnsettled(): boolean {
+  private hasReadAllUnsettled(): boolean {
     for (const id of this.unsettledIds) if (!this.reader.ids.has(id)) return false;
     return true;
   }

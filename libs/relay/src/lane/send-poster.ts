@@ -41,7 +41,7 @@ interface FencedSend {
   untilPost: TimeLimit;
   /** After this limit, another worker may begin to look the send up. */
   lease: TimeLimit;
-  admission: BudgetTokenCheck;
+  tokenCheck: BudgetTokenCheck;
 }
 
 /** For each outcome of an attempt: what the relay does next, as logged with the attempt. */
@@ -82,7 +82,7 @@ export class SendPoster {
   ): Promise<number | undefined> {
     const fenced = await this.fence(account, head, untilFence);
     if ('waitMs' in fenced) return fenced.waitMs;
-    const { record, untilPost, lease, admission } = fenced;
+    const { record, untilPost, lease, tokenCheck } = fenced;
     const request = await this.requestOf(record, untilPost);
     if (request instanceof Error) {
       const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
@@ -90,7 +90,7 @@ export class SendPoster {
       this.logAttempt(account, fenced, result, DECISIONS[outcome]);
       return this.untilRecorded(lease, () => this.finish(account, record, result));
     }
-    const result = await this.attempt(account, request, untilPost, admission, address);
+    const result = await this.attempt(account, request, untilPost, tokenCheck, address);
     if ('notSent' in result)
       return this.untilRecorded(lease, () => this.requeueUnposted(account, record, result.waitMs));
     const isHeld = await this.untilRecorded(
@@ -194,19 +194,19 @@ export class SendPoster {
     const state = this.fencedState(head, now + leaseMs);
     const result = await this.store.fence(account, record, { state, leaseMs, requestsPerSecond });
     if (result.kind === 'changed') return { waitMs: 0 };
-    if (result.kind === 'unusual') return this.admitAndFence(account, head);
-    const admission = this.sender.admissionOf(account, fencedAt);
-    return { record: result.record, fencedAt, untilPost, lease, admission };
+    if (result.kind === 'unusual') return this.takeTokenAndFence(account, head);
+    const tokenCheck = this.sender.budgetTokenCheckOf(account, fencedAt);
+    return { record: result.record, fencedAt, untilPost, lease, tokenCheck };
   }
 
   /** Waits for a token of the request budget, and then marks the send as being posted. */
-  private async admitAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
+  private async takeTokenAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
     // A limit of its own: the wait for a token may take as long as the limit, and a token that comes at the end of the
     // wait would be lost if the time before it counted too.
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
-    let admission: BudgetTokenCheck;
+    let tokenCheck: BudgetTokenCheck;
     try {
-      admission = await this.sender.admit(account);
+      tokenCheck = await this.sender.takeBudgetToken(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return { waitMs: error.retryAfterMs };
       if (error instanceof UpstreamUnavailableError) return { waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
@@ -222,7 +222,7 @@ export class SendPoster {
       laneDueInMs: this.leaseMs,
       redisRun: 'mustMatch',
     });
-    return record === undefined ? { waitMs: 0 } : { record, fencedAt, untilPost, lease, admission };
+    return record === undefined ? { waitMs: 0 } : { record, fencedAt, untilPost, lease, tokenCheck };
   }
 
   private get leaseMs(): number {
@@ -279,11 +279,11 @@ export class SendPoster {
     account: string,
     request: UpstreamSend,
     limit: TimeLimit,
-    admission: BudgetTokenCheck,
+    tokenCheck: BudgetTokenCheck,
     address: string | undefined,
   ): Promise<AttemptResult | { notSent: true; waitMs: number }> {
     try {
-      await this.sender.post(account, request, limit, admission, address);
+      await this.sender.post(account, request, limit, tokenCheck, address);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
       if (error instanceof UpstreamRequestNotSentError) return { notSent: true, waitMs: 0 };

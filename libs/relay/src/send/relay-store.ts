@@ -54,7 +54,7 @@ export interface Fence {
  * - `fenced`: the send is marked as being posted, and a token of the request budget is taken.
  * - `changed`: the send has changed since it was read, or Redis restarted.
  * - `unusual`: the send is not marked, and no token is taken. For example, the request budget has no token now, or
- *   there is an outage. The caller must call `Sender.admit`. If a token is available in time, the caller then applies
+ *   there is an outage. The caller must call `Sender.takeBudgetToken`. If a token is available in time, the caller then applies
  *   the transition `fenced`.
  */
 export type FenceResult = { kind: 'fenced'; record: SendRecord } | { kind: 'changed' } | { kind: 'unusual' };

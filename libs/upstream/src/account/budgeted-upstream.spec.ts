@@ -104,7 +104,7 @@ const lost = new UpstreamTimeoutError(10);
 async function expectNoMoreRequests(by: BudgetedUpstream): Promise<void> {
   const made = requests;
   for (const request of [
-    () => by.admit('a', 'send'),
+    () => by.takeBudgetToken('a', 'send'),
     () => by.listContacts('a', MORE, reader),
     () => by.listMessages('a', 'c', 1, 20, MORE),
     () => by.readContactsText('a', []),
@@ -183,12 +183,12 @@ describe('requests for an account whose upstream is down', () => {
     outages.set('a', { since: 1, kind: 'away', reason: 'no route' });
     const one = make();
     const calls = [
-      one.admit('a', 'send'),
+      one.takeBudgetToken('a', 'send'),
       one.listContacts('a', MORE, reader),
       one.listMessages('a', 'c', 1, 20, 'read'),
     ];
     for (const call of calls) await expect(call).rejects.toThrow(UpstreamUnavailableError);
-    await expect(one.admit('a', 'send')).rejects.toThrow('no route');
+    await expect(one.takeBudgetToken('a', 'send')).rejects.toThrow('no route');
     expect([requests, asked]).toEqual([0, []]);
     await one.listContacts('b', MORE, reader);
     expect(requests).toBe(1);
@@ -198,7 +198,7 @@ describe('requests for an account whose upstream is down', () => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
     outages.clear();
-    await one.admit('a', 'send');
+    await one.takeBudgetToken('a', 'send');
     await post(one, 'fine', ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS - 1).fill(lost));
     expect(begun).toHaveLength(1);
     await post(one, lost);
@@ -212,7 +212,7 @@ describe('requests for an account whose upstream is down', () => {
     const made = requests;
     await expect(one.post('a', send)).rejects.toThrow(UpstreamUnavailableError);
     expect(requests).toBe(made);
-    await one.admit('a', 'send');
+    await one.takeBudgetToken('a', 'send');
     await one.post('a', send).catch(() => undefined);
     expect(requests).toBe(made + 1);
   });
@@ -357,7 +357,7 @@ describe('the budget of an account', () => {
     const one = make();
     await one.listContacts('a', 'read', reader);
     await one.listMessages('a', 'c', 1, 20, MORE);
-    await one.admit('a', 'send');
+    await one.takeBudgetToken('a', 'send');
     await one.post('a', send);
     expect(asked).toEqual(['a 10 read', 'a 10 more', 'a 10 send']);
   });

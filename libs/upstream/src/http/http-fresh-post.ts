@@ -22,7 +22,7 @@ export interface FreshPost {
   /** Limit for the start of the exchange. After this limit, no connection is opened. */
   limit?: TimeLimit | undefined;
   /** Check that is awaited once the connection is established. If it rejects, the request is not written. */
-  admission?: BudgetTokenCheck | undefined;
+  tokenCheck?: BudgetTokenCheck | undefined;
   /** Maximum size of the reply's body, in bytes. */
   maxBytes: number;
 }
@@ -108,7 +108,7 @@ class FreshExchange {
   private async exchange(): Promise<FreshPostReply> {
     await this.connected();
     try {
-      await this.post.admission?.();
+      await this.post.tokenCheck?.();
     } catch (error) {
       throw new UpstreamRequestNotSentError({ cause: error });
     }

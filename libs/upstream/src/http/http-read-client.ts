@@ -16,7 +16,7 @@ export interface HttpRead {
   headers: Readonly<Record<string, string>>;
   /** Aborts the read, even while the body is arriving. */
   signal: AbortSignal;
-  admission?: BudgetTokenCheck | undefined;
+  tokenCheck?: BudgetTokenCheck | undefined;
   /**
    * Called for each part of the body that arrives.
    * @param count size of the part in bytes; if the body is compressed, the size before decompression
@@ -55,7 +55,7 @@ export class HttpReadClient {
   /**
    * Makes a read. Resolves to the reply. A small uncompressed body is passed on as a whole, and any other body as a
    * stream. If the rest of the body cannot be read, the stream ends with the error. Before the call, the caller must
-   * await `read.admission`, which replaces an expired token of the budget.
+   * await `read.tokenCheck`, which replaces an expired token of the budget.
    */
   async get(read: HttpRead): Promise<HttpReply> {
     for (let starts = 1; ; starts += 1) {
@@ -63,7 +63,7 @@ export class HttpReadClient {
         return decompressed(await this.start(read, starts < MAX_LATE_STARTS));
       } catch (error) {
         if (!(error instanceof TokenExpiredError)) throw error;
-        await read.admission?.();
+        await read.tokenCheck?.();
       }
     }
   }
@@ -74,8 +74,8 @@ export class HttpReadClient {
 
   private start(read: HttpRead, needsToken: boolean): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
-      const { url, headers, admission } = read;
-      const mayStart = (): boolean => !needsToken || admission?.isExpired?.() !== true;
+      const { url, headers, tokenCheck } = read;
+      const mayStart = (): boolean => !needsToken || tokenCheck?.isExpired?.() !== true;
       this.agent.dispatch(
         { origin: url.origin, path: url.pathname + url.search, method: 'GET', headers },
         new ReplyHandler(read, mayStart, resolve, reject),

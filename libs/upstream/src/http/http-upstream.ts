@@ -82,7 +82,7 @@ export class HttpUpstream implements Upstream {
   async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
     const form = toForm(send);
     try {
-      await admitBeforePost(address.admission);
+      await checkTokenBeforePost(address.tokenCheck);
       const reply = await postOnFreshConnection({
         url: `${address.baseUrl}/messages/send`,
         headers: { ...form.getHeaders(), ...headersOf(address) },
@@ -91,7 +91,7 @@ export class HttpUpstream implements Upstream {
         length: form.getLengthSync(),
         timeoutMs: this.timeoutMs,
         limit,
-        admission: address.admission,
+        tokenCheck: address.tokenCheck,
         maxBytes: this.maxReplyBytes,
       });
       assertReplyIsNotFromTidings(reply);
@@ -158,15 +158,15 @@ export class HttpUpstream implements Upstream {
     query: UpstreamQuery = [],
   ): Promise<AxiosResponse<string>> {
     const request = getRequest(address, path, query);
-    const transport = createTransportWithBudgetTokenCheck(request.url, address.admission);
-    return this.exchange({ ...request, ...this.agents, transport }, address.admission);
+    const transport = createTransportWithBudgetTokenCheck(request.url, address.tokenCheck);
+    return this.exchange({ ...request, ...this.agents, transport }, address.tokenCheck);
   }
 
   private async exchange(
     request: AxiosRequestConfig,
-    admission: BudgetTokenCheck | undefined,
+    tokenCheck: BudgetTokenCheck | undefined,
   ): Promise<AxiosResponse<string>> {
-    await admission?.();
+    await tokenCheck?.();
     const deadline = AbortSignal.timeout(this.timeoutMs);
     let response: AxiosResponse<string>;
     try {
@@ -189,9 +189,9 @@ export class HttpUpstream implements Upstream {
  * @throws {BudgetExhaustedError} if the budget has no token in time
  * @throws {UpstreamRequestNotSentError} if the check failed for another reason
  */
-async function admitBeforePost(admission: BudgetTokenCheck | undefined): Promise<void> {
+async function checkTokenBeforePost(tokenCheck: BudgetTokenCheck | undefined): Promise<void> {
   try {
-    await admission?.();
+    await tokenCheck?.();
   } catch (error) {
     throw error instanceof BudgetExhaustedError ? error : new UpstreamRequestNotSentError({ cause: error });
   }
