@@ -1,6 +1,6 @@
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient, readRedisTime } from '#platform';
 import { type Cursor, isLogPositionBefore } from './cursor.js';
-import { isEventDataFilterSet } from './event-data-filter.js';
+import { hasEventDataFilter } from './event-data-filter.js';
 import {
   CursorExpiredError,
   type EventFilter,
@@ -170,6 +170,6 @@ export class RedisEventLog implements EventLog {
 function selectsAll(filter: EventFilter): boolean {
   const { types, contactId, accepts } = filter;
   return (
-    types === undefined && contactId === undefined && accepts === undefined && !isEventDataFilterSet(filter)
+    types === undefined && contactId === undefined && accepts === undefined && !hasEventDataFilter(filter)
   );
 }

@@ -21,7 +21,7 @@ export { MIN_ABSENCE_UNTIL_DELETED_MS, type FeedSettings } from './poll/feed-set
 export { type DetectionDelay, type FeedOverview, type ListFault } from './schedule/feed-overview.js';
 export { type FeedStore, type PollCommit } from './feed-store.js';
 export { AgendaNotifyingFeedStore } from './redis/agenda-notifying-feed-store.js';
-export { POLL_TASK_NAMES, SchedulerBackedPollAgenda } from './poll/poll-hints.js';
+export { POLL_TASK_NAMES, SchedulerPollAgenda } from './poll/poll-hints.js';
 export { type BudgetForecast, forecastPolling } from './schedule/polling-forecast.js';
 export {
   type ClaimedPoll,

@@ -61,7 +61,7 @@ const DESCRIPTIONS = {
   rateLimitPerSecond: 'Maximum number of requests per second to the webhook, over all workers.',
   ordered:
     'True if the events of each contact are delivered one at a time, in the order of `sequence`. ' +
-    'An ordered webhook gets the next event of a contact after the previous delivery has succeeded or finally failed.',
+    'An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed.',
 };
 
 /** Request to create a webhook. */

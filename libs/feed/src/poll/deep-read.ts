@@ -13,7 +13,7 @@ import {
 } from '../walk/page-reader.js';
 import { type PageRequest, requestForLastPage } from '../walk/page-tail.js';
 import { hashIds, splitIdHashes } from '../snapshot/poll-state.js';
-import { rowMessageOf, upstreamClockDifferenceMs } from './row-update.js';
+import { toConversationRowMessage, upstreamClockDifferenceMs } from './row-update.js';
 import type { UpstreamMessage } from '#upstream';
 import type { PollCommitter } from './poll-committer.js';
 import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
@@ -36,8 +36,8 @@ const MAX_PASSES = 5;
  */
 const MAX_RESTART_PAGE = 5;
 /**
- * Number of message ids to keep from the end of the list. The head of an oldest-first list is its last page,
- * which has at most this many messages.
+ * Number of message ids to keep from the end of the list. If upstream lists the oldest messages first, the
+ * newest messages are on the last page, which has at most this many messages.
  */
 const TAIL_IDS = LARGE_PAGE_LIMIT;
 
@@ -375,7 +375,7 @@ export class DeepRead {
     this.aheadMs ??=
       reader.date === undefined ? undefined : upstreamClockDifferenceMs(reader.date, state.now);
     const clock = { now: state.now, upstreamAheadMs: this.aheadMs ?? 0 };
-    for (const message of messages) this.rowMessages.add(rowMessageOf(message, clock, false));
+    for (const message of messages) this.rowMessages.add(toConversationRowMessage(message, clock, false));
   }
 
   /**

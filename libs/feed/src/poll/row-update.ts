@@ -101,7 +101,7 @@ function messagesOf({
   const received = receivedIds(events);
   const messages = found.map((message): RowMessage => {
     const isNew = !before.has(message.id);
-    const row = rowMessageOf(message, isNew ? { ...clock, upstreamAheadMs: 0 } : clock, isNew);
+    const row = toConversationRowMessage(message, isNew ? { ...clock, upstreamAheadMs: 0 } : clock, isNew);
     const sendId = sends.get(message.id)?.sendId;
     return {
       ...row,
@@ -159,7 +159,7 @@ function boundSends({
     const sendId = sends.get(message.id)?.sendId;
     const mayBeShown = changed.has(message.id) || uncommittedSends.has(message.id);
     const isKnown = mayBeShown && before.get(message.id)?.deleted === false;
-    const { phoneNumber } = rowMessageOf(message, clock, false);
+    const { phoneNumber } = toConversationRowMessage(message, clock, false);
     return !isKnown || sendId === undefined || phoneNumber === undefined
       ? []
       : [{ kind: 'bound', sendId, phoneNumber }];
@@ -184,7 +184,7 @@ const PHONE_NUMBER = /^\+\d{5,15}$/;
  * clock, but at most the time of the read.
  * @param isNew true if no earlier read has shown the message
  */
-export function rowMessageOf(
+export function toConversationRowMessage(
   { id, direction, timestamp, from, to, body }: UpstreamMessage,
   { now, upstreamAheadMs }: MessageClock,
   isNew: boolean,

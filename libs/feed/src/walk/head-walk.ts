@@ -334,8 +334,8 @@ class HeadWalk {
   /** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
   private async takeAfterFirstMessage(failure: unknown): Promise<PageRead> {
     const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-    // If the list has more messages than its longest page, that page shows how many messages upstream returns
-    // per page.
+    // If the list has more messages than the longest page read so far, the length of that page is upstream's limit
+    // for the messages of a page.
     const isCapped = this.length > this.pages.pageSize;
     const size = isCapped ? Math.min(limit, this.pages.pageSize) : limit;
     const read = await this.pages.takeParts({ page: 1, limit }, size, failure, true);

@@ -255,7 +255,7 @@ describe('requests for an account whose upstream sometimes fails', () => {
   );
 });
 
-describe('requests for an account to which upstream answers 401 or 403', () => {
+describe('requests for an account whose requests upstream refuses with 401 or 403', () => {
   it('are no longer sent after the first 401 answer', async () => {
     const one = make();
     ends = [status(401)];
@@ -273,7 +273,7 @@ describe('requests for an account to which upstream answers 401 or 403', () => {
     await expectNoMoreRequests(one);
   });
 
-  it('are still sent if only reads get 403 answers', async () => {
+  it('are still sent if upstream refuses only reads with 403', async () => {
     const one = make();
     ends = [status(403), status(403), status(403), status(403)];
     for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, MORE).catch(() => undefined);
