@@ -24,6 +24,8 @@ const CHUNK = 500;
 /** Maximum number of log entries that one read examines, even if the filter rejects most of them. */
 const MAX_SCANNED = 5_000;
 const MAX_TRIMMED = 1_000;
+/** Position before the first event of a log. */
+const BEFORE_FIRST = '0-0';
 
 /** Implements {@link EventLog} with one Redis stream per account. */
 export class RedisEventLog implements EventLog {
@@ -44,14 +46,21 @@ export class RedisEventLog implements EventLog {
     limit: number,
     filter: EventFilter = {},
   ): Promise<EventPage> {
-    const { events, position, hasMore } = await this.scan(account, after?.position ?? '0-0', limit, filter);
+    const { events, position, hasMore } = await this.scan(
+      account,
+      after?.position ?? BEFORE_FIRST,
+      limit,
+      filter,
+    );
     // `epoch` and `trimmed` are read after the events, to find out whether events were removed in the meantime.
     // Otherwise the caller could miss removed events without an error.
     const { epoch, trimmed } = await this.state(account);
     if (after !== undefined && (after.epoch !== epoch || isLogPositionBefore(after.position, trimmed))) {
       throw new CursorExpiredError();
     }
-    return { events, next: { epoch, position }, hasMore };
+    // If retention has emptied the log, a cursor at its beginning would count as expired.
+    const isEmpty = after === undefined && position === BEFORE_FIRST;
+    return { events, next: { epoch, position: isEmpty ? trimmed : position }, hasMore };
   }
 
   async readLast(account: string, count: number, filter: EventFilter = {}): Promise<EventPage> {
@@ -110,7 +119,7 @@ export class RedisEventLog implements EventLog {
 
   async dispatchLagMs(account: string): Promise<number> {
     const { log, logCounters } = eventLogRedisKeys(this.keys(account));
-    const mark = (await this.redis.hget(logCounters, 'dispatched')) ?? '0-0';
+    const mark = (await this.redis.hget(logCounters, 'dispatched')) ?? BEFORE_FIRST;
     const [first] = await this.redis.xrange(log, `(${mark}`, '+', 'COUNT', 1);
     if (first === undefined) return 0;
     // A position begins with the time at which its event was recorded, in milliseconds since 1970 by Redis'
@@ -158,7 +167,7 @@ export class RedisEventLog implements EventLog {
       events: appendEventsLuaArguments(account, []),
     });
     const { epoch, last, trimmed } = reply as { epoch: string; last: string | null; trimmed: string | null };
-    return { epoch, last: last ?? '0-0', trimmed: trimmed ?? '0-0' };
+    return { epoch, last: last ?? BEFORE_FIRST, trimmed: trimmed ?? BEFORE_FIRST };
   }
 
   private keys(account: string): AccountKeys {

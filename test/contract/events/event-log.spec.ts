@@ -353,6 +353,16 @@ describe('event retention', () => {
     await log.append(ACCOUNT, many(1));
     expect((await log.read(ACCOUNT, end, 10)).events.map(({ sequence }) => sequence)).toEqual([6]);
   });
+
+  it('that empties the log leaves it readable: a read without a cursor returns a valid cursor', async () => {
+    await log.append(ACCOUNT, many(5));
+    await dispatchAll();
+    await log.trim(ACCOUNT, { ...keep, maxCount: 0 });
+    const { events, next } = await log.read(ACCOUNT, undefined, 10);
+    expect(events).toEqual([]);
+    await log.append(ACCOUNT, many(1));
+    expect((await log.read(ACCOUNT, next, 10)).events.map(({ sequence }) => sequence)).toEqual([6]);
+  });
 });
 
 describe('consumers of the log', () => {

@@ -110,6 +110,21 @@ describe('A send request', () => {
     expect((await faultyFields(form(faulty))).sort()).toEqual(all);
   });
 
+  it.each([
+    ['JSON', json],
+    ['a form', form],
+  ] as const)(
+    'may have a reference of 128 characters, even if each of them is an emoji (%s)',
+    async (_, encode) => {
+      const reference = '👋'.repeat(128);
+      await send(encode({ phoneNumber: NUMBER, message: 'hi', reference }));
+      expect(gateway.sends.requests.at(-1)?.request).toMatchObject({ reference });
+      expect(
+        await faultyFields(encode({ phoneNumber: NUMBER, message: 'hi', reference: `${reference}x` })),
+      ).toEqual(['reference']);
+    },
+  );
+
   it('is rejected if it has neither message nor file nor fileUrl', async () => {
     expect(await faultyFields(json({ phoneNumber: NUMBER }))).toEqual(['message']);
     expect(await faultyFields(form({ phoneNumber: NUMBER }))).toEqual(['message']);
