@@ -42,7 +42,7 @@ describe('a message of upstream', () => {
     });
   });
 
-  it.each([null, 42, 'text', [], {}, { id: '' }, { id: null }, { id: {} }, { id: true }])(
+  it.each([null, 42, 'text', [], {}, { id: '' }, { id: '\ud83d' }, { id: null }, { id: {} }, { id: true }])(
     'without a valid id is not parsed: %p',
     (value) => {
       expect(parseMessage(value)).toBeUndefined();

@@ -57,12 +57,15 @@ export function parseMessage(value: unknown): UpstreamMessage | undefined {
   };
 }
 
+/** Half of a surrogate pair. UTF-8 cannot represent it, so neither Redis nor a URL would contain the same id. */
+const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
+
 /**
  * Returns an id as text; a number becomes decimal text. Returns undefined if the value is neither a non-empty
- * string nor a finite number.
+ * string of whole characters nor a finite number.
  */
 export function parseId(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value;
+  if (typeof value === 'string') return value === '' || UNPAIRED_SURROGATE.test(value) ? undefined : value;
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
 }
 
