@@ -79,6 +79,21 @@ withChromium('in a real browser, a user of the console', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
 
+  it.each(['/v1/status', '/v1/webhooks'])(
+    'does not read on the overview that everything works while %s cannot be read',
+    async (path) => {
+      await onConsole(async (page) => {
+        const calm = page.getByText('Everything works.');
+        await calm.waitFor();
+        await page.route(`**${path}`, (route) => route.abort());
+        await page.getByText('The gateway cannot be reached').waitFor();
+        expect(await calm.isVisible()).toBe(false);
+        await page.unroute(`**${path}`);
+        await calm.waitFor();
+      });
+    },
+  );
+
   it('finds a draft again after a visit to another page', async () => {
     await onConsole(async (page) => {
       await page.evaluate("history.pushState(null, '', '/console/conversations/%2B14155550123')");
