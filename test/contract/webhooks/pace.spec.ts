@@ -123,6 +123,27 @@ describe('a webhook', () => {
     expect(settled.failingMs).toBeLessThan(3_600_000);
   });
 
+  it('is not paused or slowed down by an attempt at its former URL that ends after the URL has changed', async () => {
+    const byHand = await ByHand.of(2);
+    const claimed = await byHand.claim();
+    const [first, second] = claimed.deliveries;
+    if (first === undefined || second === undefined) throw new Error('nothing was claimed');
+    await on.harness.endpoints.change(ACCOUNT, byHand.id, { url: 'http://127.0.0.1:9/new' });
+    await byHand.settle({ ...claimed, deliveries: [first] }, 'slower', { pauseMs: 3_600_000 });
+    await on.harness.deliveries.release(ACCOUNT, second);
+    expect((await byHand.claim()).deliveries.map(({ id }) => id)).toEqual([second.id]);
+    expect(await paceOf(byHand.id)).toEqual({});
+  });
+
+  it('with a rate limit pays no token for a claimed delivery that is not attempted', async () => {
+    const byHand = await ByHand.of(1, { rateLimitPerSecond: 0.01 });
+    for (let n = 0; n < 3; n += 1) {
+      const { deliveries } = await byHand.claim();
+      expect(deliveries).toHaveLength(1);
+      for (const delivery of deliveries) await on.harness.deliveries.release(ACCOUNT, delivery);
+    }
+  });
+
   it('can be changed and removed even if its pending deliveries cannot be ended at once', async () => {
     const byHand = await ByHand.of(1);
     on.harness.deliveries.endPending = () => Promise.reject(new Error('Redis does not answer'));

@@ -72,7 +72,7 @@ export class DeliveryRunner {
 
   constructor(
     private readonly store: DeliveryStore,
-    private readonly endpoints: Pick<EndpointStore, 'disable'>,
+    private readonly endpoints: Pick<EndpointStore, 'disable' | 'find'>,
     private readonly backlog: Pick<BacklogRefiller, 'refill'>,
     private readonly attempter: DeliveryAttempter,
     private readonly jobs: DeliveryJobs,
@@ -276,9 +276,12 @@ export class DeliveryRunner {
       await this.returnDelivery(account, delivery);
       return false;
     }
-    const settled = await this.record(account, endpoint, delivery, result);
+    const until = performance.now() + this.recordWithinMs;
+    result = await this.disableIfGone(account, endpoint, result, until);
+    const { attempt, decision, throttling } = result;
+    const settlement = deliveryStateAfter(decision);
+    const settled = await this.recorder.record(account, { delivery, attempt, settlement, throttling }, until);
     this.logAttempt(account, delivery, result, settled);
-    const { decision } = result;
     if (await this.disableIfFailing(account, endpoint, result, settled)) {
       await this.store.endPending(account, delivery.endpointId);
     }
@@ -290,8 +293,8 @@ export class DeliveryRunner {
 
   /**
    * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint was disabled because
-   * of the given attempt. Also returns true after the reply 410 Gone: {@link record} has then already disabled the
-   * endpoint.
+   * of the given attempt. Also returns true after the reply 410 Gone: {@link disableIfGone} has then already disabled
+   * the endpoint.
    */
   private async disableIfFailing(
     account: string,
@@ -308,35 +311,24 @@ export class DeliveryRunner {
   }
 
   /**
-   * Records an attempt. Retries a failed write while the lease lasts, because the receiver gets the event again if the
-   * attempt is not recorded.
+   * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
+   * between the two steps could leave the endpoint enabled. If the endpoint has another URL meanwhile, the reply says
+   * nothing about that URL: returns the result with a retry at once.
    */
-  private async record(
+  private async disableIfGone(
     account: string,
     { id, url }: EndpointForDelivery,
-    delivery: ClaimedDelivery,
-    { attempt, decision, throttling }: AttemptResult,
-  ): Promise<SettlementResult> {
-    const until = performance.now() + this.recordWithinMs;
-    if (decision.kind === 'gone') await this.disableGone(account, { id, url }, decision.reason, until);
-    const settlement = deliveryStateAfter(decision);
-    return this.recorder.record(account, { delivery, attempt, settlement, throttling }, until);
-  }
-
-  /**
-   * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
-   * between the two steps could leave the endpoint enabled.
-   */
-  private async disableGone(
-    account: string,
-    { id, url }: Pick<EndpointForDelivery, 'id' | 'url'>,
-    reason: string,
+    result: AttemptResult,
     until: number,
-  ): Promise<void> {
+  ): Promise<AttemptResult> {
+    const { decision } = result;
+    if (decision.kind !== 'gone') return result;
     for (;;) {
       try {
-        await this.endpoints.disable(account, id, reason, url);
-        return;
+        if (await this.endpoints.disable(account, id, decision.reason, url)) return result;
+        const current = await this.endpoints.find(account, id);
+        const hasMoved = current !== undefined && current.enabled && current.url !== url;
+        return hasMoved ? { ...result, decision: { kind: 'retry', waitMs: 0 } } : result;
       } catch (error) {
         if (performance.now() + RECORD_RETRY_MS > until) throw error;
         await pause(RECORD_RETRY_MS);

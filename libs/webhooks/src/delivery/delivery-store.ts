@@ -9,6 +9,8 @@ export interface ClaimedDelivery {
   /** Id of the claim. If the delivery has been claimed again since, the store ignores updates with this id. */
   claimId: string;
   endpointId: string;
+  /** URL of the endpoint at the time of the claim. */
+  url: string;
   eventId: string;
   /** Max requests in flight to an endpoint that has no `maxConcurrency` of its own. */
   defaultConcurrency: number;

@@ -26,6 +26,7 @@ import type {
   Settlement,
 } from '../delivery/delivery-store.js';
 import { deliveryChunksOf } from '../delivery/delivery-chunks.js';
+import { parseEndpointForDelivery } from '../endpoint/stored-endpoint.js';
 import {
   readEventRangeForRefillScript,
   countDeliveriesToReplayScript,
@@ -188,11 +189,15 @@ export class RedisDeliveryStore implements DeliveryStore {
     })) as ClaimReply | null;
     if (reply === null) return { kind: 'ended' };
     const { stored, more, waitMs, canRefill, missed, deliveries: fields } = reply;
+    const { url } = parseEndpointForDelivery(stored);
     const deliveries: ClaimedDelivery[] = [];
     const withoutEvent: Omit<ClaimedDelivery, 'body'>[] = [];
     for (let i = 0; i < fields.length; i += 5) {
       const [id, eventId, attempts, body, entry] = fields.slice(i, i + 5) as ClaimedFields;
-      const claimed = { id, claimId, endpointId, eventId, defaultConcurrency, attempts: Number(attempts) };
+      const claimed = {
+        ...{ id, claimId, endpointId, url, eventId },
+        ...{ defaultConcurrency, attempts: Number(attempts) },
+      };
       const content = this.contentOf(account, eventId, body, entry);
       if (content === undefined) withoutEvent.push(claimed);
       else deliveries.push({ ...claimed, ...content });
@@ -255,6 +260,7 @@ export class RedisDeliveryStore implements DeliveryStore {
         settlement.status === 'failed' ? settlement.reason : '',
         throttling.slowsDown ? 1 : 0,
         throttling.pauseMs,
+        delivery.url,
       ]),
     })) as number[];
     const results: SettlementResult[] = [];
