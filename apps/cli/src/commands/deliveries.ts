@@ -65,7 +65,7 @@ export function addDeliveries(program: Command, terminal: Terminal): void {
     .argument('<webhookId>')
     .description('deliver events to a webhook again')
     .requiredOption('--since <time>', 'events from this time on: ISO 8601, or an age such as 1h')
-    .option('--until <time>', 'events before this time')
+    .option('--until <time>', 'events before this time: ISO 8601, or an age such as 1h')
     .option('--types <types>', 'only these event types', collect)
     .addOption(
       new Option('--only <which>', 'which events (default: failed)').choices([
