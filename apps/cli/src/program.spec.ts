@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createProgram } from './program.js';
 
@@ -9,13 +9,16 @@ import { createProgram } from './program.js';
 let server: Server;
 /** The requests that it got. */
 let requests: { path: string; body: unknown }[];
+/** What it answers; `{}` by default. */
+let answer: RequestListener;
 
 beforeEach(async () => {
   requests = [];
+  answer = (_, response) => response.end('{}');
   server = createServer((request, response) => {
     void (async () => {
       requests.push({ path: request.url ?? '', body: await bodyOf(request) });
-      response.end('{}');
+      answer(request, response);
     })();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -28,30 +31,39 @@ afterEach(async () => {
 });
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  return request.headers['content-length'] === undefined ? undefined : await json(request);
+  const body = await text(request);
+  return body === '' ? undefined : (JSON.parse(body) as unknown);
 }
 
-interface Printed {
+interface Run {
   stdout: string;
   stderr: string;
+  code: number;
 }
 
 /** Runs a command in this process. @throws what the command throws */
-async function run(...parameters: string[]): Promise<Printed> {
-  const printed: Printed = { stdout: '', stderr: '' };
+async function run(...parameters: string[]): Promise<Run> {
+  return await runUntil(new AbortController().signal, ...parameters);
+}
+
+/** Runs a command until the signal aborts, as by Ctrl-C. */
+async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<Run> {
+  const printed: Run = { stdout: '', stderr: '', code: 0 };
   const { port } = server.address() as AddressInfo;
   const program = createProgram(
     {
       stdin: process.stdin,
-      stdout: { write: (text) => (printed.stdout += text) },
-      stderr: { write: (text) => (printed.stderr += text) },
+      stdout: { write: (written) => (printed.stdout += written) },
+      stderr: { write: (written) => (printed.stderr += written) },
       environment: {
         HOME: '/nonexistent',
         TIDINGS_URL: `http://127.0.0.1:${port}`,
         TIDINGS_API_KEY: 'key',
       },
-      signal: new AbortController().signal,
-      setExitCode: () => undefined,
+      signal,
+      setExitCode: (code) => {
+        printed.code = code;
+      },
     },
     '0.0.0',
   );
@@ -67,5 +79,36 @@ describe('a command with a time to come', () => {
   ])('rejects an age or a number as %s, and makes no request', async (option, parameters) => {
     await expect(run(...parameters)).rejects.toThrow(`${option}: ${parameters.at(-1) ?? ''} is not a time`);
     expect(requests).toEqual([]);
+  });
+});
+
+describe('a command with --json', () => {
+  it('prints each delivery that cannot be retried as JSON, with its id and the error', async () => {
+    answer = ({ url = '' }, response) => {
+      const isKnown = url.includes('dlv_1');
+      const problem = { code: 'not_found', detail: 'there is no such delivery', requestId: 'req_1' };
+      response.writeHead(isKnown ? 200 : 404).end(JSON.stringify(isKnown ? { id: 'dlv_1' } : problem));
+    };
+    const { stdout, stderr, code } = await run('--json', 'retry', 'dlv_0', 'dlv_1');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({ id: 'dlv_1' });
+    expect(JSON.parse(stderr)).toEqual({
+      deliveryId: 'dlv_0',
+      error: 'there is no such delivery',
+      code: 'not_found',
+      status: 404,
+      requestId: 'req_1',
+    });
+  });
+
+  it('prints the new signing secret of listen to standard error, and only events to standard output', async () => {
+    const interrupt = new AbortController();
+    answer = () => {
+      interrupt.abort(new Error('interrupted'));
+    };
+    const forward = ['--forward', 'http://127.0.0.1:9/'];
+    const { stdout, stderr } = await runUntil(interrupt.signal, '--json', 'listen', ...forward);
+    expect(JSON.parse(stderr)).toEqual({ secret: expect.stringMatching(/^whsec_\S+$/) });
+    expect(stdout).toBe('');
   });
 });

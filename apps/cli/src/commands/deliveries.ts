@@ -122,8 +122,9 @@ async function retry(context: CommandContext, ids: string[]): Promise<ExitCode> 
       context.output.result(delivery as Delivery, `${id} is attempted now.`);
     } catch (error) {
       if (ids.length === 1) throw error;
-      const { lines, exitCode } = failureOf(error);
-      context.output.note(`${id}: ${lines.join(' ')}`);
+      const { lines, details, exitCode } = failureOf(error);
+      if (context.output.isJson) context.output.noteJson({ deliveryId: id, ...details });
+      else context.output.note(`${id}: ${lines.join(' ')}`);
       code = exitCode;
     }
   }
