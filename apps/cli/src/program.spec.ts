@@ -112,3 +112,27 @@ describe('a command with --json', () => {
     expect(stdout).toBe('');
   });
 });
+
+describe('a limit of a webhook', () => {
+  const rotate = ['webhooks', 'rotate', 'whk_1', '--overlap'];
+  const update = ['webhooks', 'update', 'whk_1', '--rate-limit'];
+
+  it.each([
+    [rotate, '2592000', { overlapSeconds: 2_592_000 }],
+    [update, '0.01', { rateLimitPerSecond: 0.01 }],
+    [update, '10000', { rateLimitPerSecond: 10_000 }],
+  ])('may be as large or small as in the API: %j %s', async (parameters, value, body) => {
+    await run(...parameters, value);
+    expect(requests.map((request) => request.body)).toEqual([body]);
+  });
+
+  it.each([
+    [rotate, '2592001', 'a whole number from 0 to 2592000'],
+    [update, '0.009', 'a number from 0.01 to 10000'],
+    [update, '10001', 'a number from 0.01 to 10000'],
+    [update, 'many', 'a number from 0.01 to 10000'],
+  ])('that the API rejects is rejected before the request: %j %s', async (parameters, value, rule) => {
+    await expect(run(...parameters, value)).rejects.toThrow(rule);
+    expect(requests).toEqual([]);
+  });
+});
