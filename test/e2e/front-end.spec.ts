@@ -86,6 +86,8 @@ withChromium('on two pages of a real browser,', () => {
     body: (pages: readonly [Page, Page], context: BrowserContext) => Promise<void>,
   ): Promise<void> {
     await withBrowser(browser ?? '', async (context) => {
+      // As on pages without HTTPS, unless they come from the same machine.
+      await context.addInitScript('delete Crypto.prototype.randomUUID');
       const pages = [await context.newPage(), await context.newPage()] as const;
       const errors: Error[] = [];
       for (const page of pages) {

@@ -118,7 +118,7 @@ export class Tidings {
    * @throws {TidingsError | TidingsConnectionError}
    */
   async send(send: NewSend, options: SendOptions = {}): Promise<QueuedSend> {
-    const { idempotencyKey = crypto.randomUUID(), file, fileName = 'file', signal } = options;
+    const { idempotencyKey = newIdempotencyKey(), file, fileName = 'file', signal } = options;
     try {
       return (await this.requests.json({
         method: 'POST',
@@ -278,6 +278,15 @@ export class Tidings {
   ): Promise<unknown> {
     return await this.requests.json({ method: 'GET', path, query, isRepeatable: true, signal });
   }
+}
+
+/**
+ * Returns a new key for {@link SendOptions.idempotencyKey}, also in browsers on pages without HTTPS, which lack
+ * `crypto.randomUUID`.
+ */
+export function newIdempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function formOf(send: NewSend, file: Blob, fileName: string): FormData {

@@ -4,6 +4,7 @@ export {
   type AwaitedStatus,
   type CallOptions,
   type DeliveryFilter,
+  newIdempotencyKey,
   SendStatusNotReachedError,
   type SendFilter,
   type SendOptions,

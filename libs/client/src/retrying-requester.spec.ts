@@ -65,6 +65,18 @@ describe('a send by the client library', () => {
     expect(requests.at(-1)?.headers['idempotency-key']).not.toBe(keys[0]);
   });
 
+  it('has an idempotency key also where crypto.randomUUID is missing, as in browsers on pages without HTTPS', async () => {
+    answers = [ok];
+    Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
+    try {
+      await tidings.send(SEND);
+    } finally {
+      // The function of the prototype is visible again.
+      Reflect.deleteProperty(crypto, 'randomUUID');
+    }
+    expect(requests[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f]{32}$/);
+  });
+
   it('has the idempotency key that the caller passes', async () => {
     answers = [ok];
     await tidings.send(SEND, { idempotencyKey: 'mine' });
