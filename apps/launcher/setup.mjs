@@ -4,7 +4,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SetupFault } from './setup/fault.mjs';
+import { permissionFaultOf, SetupFault } from './setup/fault.mjs';
 import { run } from './setup/run.mjs';
 import { built, setUp } from './setup/set-up.mjs';
 import { aptInstall, hasChromiumPackage, isRootWithApt, onPath } from './setup/system-packages.mjs';
@@ -21,7 +21,7 @@ const say = (line) => {
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number>>} */
-const WORDS = {
+const COMMANDS = {
   start,
   test,
   'test:unit': (args) => testKind('unit', args),
@@ -144,14 +144,15 @@ function checkNode() {
 }
 
 try {
-  const [word = '', ...args] = process.argv.slice(2);
-  const action = WORDS[word];
+  const [command = '', ...args] = process.argv.slice(2);
+  const action = COMMANDS[command];
   if (action === undefined)
-    throw new SetupFault(`usage: setup.mjs ${Object.keys(WORDS).join('|')}`, USAGE_EXIT);
+    throw new SetupFault(`usage: setup.mjs ${Object.keys(COMMANDS).join('|')}`, USAGE_EXIT);
   checkNode();
   process.exitCode = await action(args);
 } catch (error) {
-  if (!(error instanceof SetupFault)) throw error;
-  console.error(error.message);
-  process.exitCode = error.exitCode;
+  const fault = error instanceof SetupFault ? error : permissionFaultOf(error);
+  if (fault === undefined) throw error;
+  console.error(fault.message);
+  process.exitCode = fault.exitCode;
 }

@@ -32,7 +32,8 @@ function useInstallationOfCheckout() {
     const secrets = JSON.parse(readFileSync(join(root, '.data/secrets.json'), 'utf8'));
     if (typeof secrets !== 'object' || secrets === null || !('apiKey' in secrets)) return;
     process.env['TIDINGS_CHECKOUT_DATA'] = join(root, '.data');
-    process.env['TIDINGS_CHECKOUT_KEY'] = String(secrets.apiKey);
+    // `npm start` prefers a given key to its own, too.
+    process.env['TIDINGS_CHECKOUT_KEY'] = process.env['API_KEY'] || String(secrets.apiKey);
     // The running `npm start` notes where its gateway listens.
     const running = holderOf(join(root, '.data/launcher.lock'))?.note;
     process.env['TIDINGS_CHECKOUT_URL'] = running ?? `http://127.0.0.1:${process.env['PORT'] || '3000'}`;

@@ -1,9 +1,9 @@
-import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactPoll, type FeedSource, type FeedStore } from '#feed';
+import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactPoller, type FeedSource, type FeedStore } from '#feed';
 import { createLogger } from '#platform';
 
 /** Returns a contact poll with the product's default settings, for contacts without sends. */
-export function contactPollOf(store: FeedStore, source: FeedSource): ContactPoll {
-  return new ContactPoll(
+export function contactPollOf(store: FeedStore, source: FeedSource): ContactPoller {
+  return new ContactPoller(
     store,
     source,
     { bind: () => Promise.resolve(new Map()), sendsOf: () => Promise.resolve(new Map()) },

@@ -9,7 +9,7 @@ import { RedisFeedStore } from '#feed';
 import { accountKeys, clockOfThisMachine, pause, type RedisClient } from '#platform';
 import { Agent, request } from 'undici';
 import type { ContactUpdate, PollCommit } from '../../libs/feed/src/feed-store.js';
-import { searchWordsOf } from '../../libs/conversations/src/search/search-words.js';
+import { searchWordsOfContact } from '../../libs/conversations/src/search/search-words.js';
 import { EMPTY_POLL_STATE } from '../../libs/feed/src/snapshot/poll-state.js';
 import { EMPTY_REBUILDABLE_POLL_STATE } from '../../libs/feed/src/snapshot/rebuildable-poll-state.js';
 import { RedisRelayStore } from '../../libs/relay/src/redis/redis-relay-store.js';
@@ -53,7 +53,7 @@ function contactOf(n: number): ContactUpdate {
     listed: { fingerprint: '0123456789abcdef', deleted: false },
     raw: JSON.stringify(fields),
     numbers: [numberOf(n)],
-    words: { all: searchWordsOf(fields), removed: [] },
+    words: { all: searchWordsOfContact(fields), removed: [] },
     emitAfter: now,
   };
 }

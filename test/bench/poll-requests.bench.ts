@@ -4,8 +4,8 @@
 import { once } from 'node:events';
 import {
   MIN_ABSENCE_UNTIL_DELETED_MS,
-  ContactListPoll,
-  type ContactPoll,
+  ContactListPoller,
+  type ContactPoller,
   type FeedSource,
   RedisFeedStore,
 } from '#feed';
@@ -41,7 +41,7 @@ class LearnedContact {
   private constructor(
     private readonly simulator: Simulator,
     private readonly store: RedisFeedStore,
-    private readonly polls: ContactPoll,
+    private readonly polls: ContactPoller,
     private readonly contactId: string,
     private known: number,
   ) {}
@@ -67,7 +67,7 @@ class LearnedContact {
       const [contactId = '', other = ''] = contacts.map(({ id }) => id);
       const old = { timestamp: Date.now() - OLD_MS, intervalMs: 1_000 };
       simulator.control('messages', { ...old, contactId, count });
-      await new ContactListPoll(store, source, MIN_ABSENCE_UNTIL_DELETED_MS).poll(ACCOUNT);
+      await new ContactListPoller(store, source, MIN_ABSENCE_UNTIL_DELETED_MS).poll(ACCOUNT);
       const polls = contactPollOf(store, source);
       if (neighbour > 0) {
         simulator.control('messages', { ...old, contactId: other, count: neighbour });

@@ -1,6 +1,6 @@
 // Measures the Redis memory per contact with 20 known messages: used_memory before and after the product's
 // own polls have read all contacts. Upstream is a source in this process that serves generated pages.
-import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactListPoll, type FeedSource, RedisFeedStore } from '#feed';
+import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactListPoller, type FeedSource, RedisFeedStore } from '#feed';
 import { accountKeys, type RedisClient } from '#platform';
 import { parseMessage } from '#upstream';
 import { parseContact } from '../../libs/upstream/src/reply/contact.js';
@@ -68,7 +68,7 @@ async function readAll(redis: RedisClient, shape: IdShape): Promise<void> {
   // The rows of conversations have a benchmark of their own.
   const store = new RedisFeedStore(redis, PREFIX, 'off');
   const source = sourceOf(shape);
-  const list = new ContactListPoll(store, source, MIN_ABSENCE_UNTIL_DELETED_MS);
+  const list = new ContactListPoller(store, source, MIN_ABSENCE_UNTIL_DELETED_MS);
   await list.poll(ACCOUNT);
   // The last contact appears only in the second list. This emits an event and creates the event log, which a
   // contact's record refers to.

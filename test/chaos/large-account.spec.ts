@@ -29,7 +29,7 @@ describe('an account of 100,000 contacts', () => {
     expect(large.rss / small.rss).toBeLessThanOrEqual(MAX_MEMORY_RATIO);
   });
 
-  it('needs per poll at most 1.5 times the processor time of an account with 1,000 contacts', () => {
+  it('needs at most 1.5 times the processor time per poll of an account with 1,000 contacts', () => {
     expect(large.workerMsPerPoll / small.workerMsPerPoll).toBeLessThanOrEqual(MAX_COST_RATIO);
     expect(large.redisMsPerPoll / small.redisMsPerPoll).toBeLessThanOrEqual(MAX_COST_RATIO);
   });

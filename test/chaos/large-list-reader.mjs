@@ -1,7 +1,7 @@
 // Child process that reads a contact list twice with the built product, and prints the time and memory used.
 import { once } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactListPoll, RedisFeedStore } from '#feed';
+import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactListPoller, RedisFeedStore } from '#feed';
 import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 import { HttpUpstream } from '#upstream';
 
@@ -18,7 +18,7 @@ const source = {
   listContacts: (_, __, newReader) => upstream.listContacts({ baseUrl, apiKey: 'k' }, newReader),
   listMessages: () => Promise.reject(new Error('this process only reads the contact list')),
 };
-const poll = new ContactListPoll(store, source, MIN_ABSENCE_UNTIL_DELETED_MS);
+const poll = new ContactListPoller(store, source, MIN_ABSENCE_UNTIL_DELETED_MS);
 
 /**
  * Reads the list once. Returns the total time, and the longest time for which the read blocked the event

@@ -53,8 +53,8 @@ async function served(upstream: Fleet): Promise<Record<string, number>> {
   return Object.fromEntries([...ids].map(([id, known]) => [id, known.size]));
 }
 
-describe('a contact with thirty pages of messages, while upstream is slow and fails in bursts,', () => {
-  it('is read and swept completely, and new messages are reported meanwhile', async () => {
+describe('a contact with thirty pages of messages', () => {
+  it('is read and swept completely, and its new messages are reported, while upstream is slow and fails in bursts', async () => {
     const running = await Fleet.open({
       environment: {
         UPSTREAM_REQUESTS_PER_SECOND: '30',

@@ -56,7 +56,7 @@ describe('healthy webhooks while workers are killed and other webhooks hang or f
 });
 
 describe('healthy webhooks', () => {
-  it('have a p99 latency that at most doubles when one other webhook hangs and one fails, at a quarter of the maximum event rate', async () => {
+  it('have at most twice the p99 latency while one other webhook hangs and another fails (load: a quarter of the maximum event rate)', async () => {
     const running = await WebhookTrial.start([...HEALTHY, ...BAD]);
     trial = running;
     for (const behaviour of BAD) await running.enable(behaviour, false);

@@ -14,7 +14,7 @@ it('docs/configuration.md describes the purpose and the allowed values of every 
   for (const row of rows) expect(row.split(' | ').every((cell) => !/^\|?\s*\|?$/.test(cell))).toBe(true);
 });
 
-it('docker-compose.yml or the Dockerfile passes every variable on or sets it', () => {
+it('every variable is set or passed on by docker-compose.yml or the Dockerfile', () => {
   const names = [...renderConfigurationDocument().matchAll(/^\| `([A-Z\d_]+)`/gm)].map(
     ([, name = '']) => name,
   );
@@ -23,7 +23,7 @@ it('docker-compose.yml or the Dockerfile passes every variable on or sets it', (
   expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(files))).toEqual([]);
 });
 
-it('docker-compose.yml limits the log of every service, because Docker does not', () => {
+it('docker-compose.yml limits the log size of every service, because Docker sets no limit by default', () => {
   const [, safety = ''] = /^x-safety: &safety\n((?: .*\n)+)/m.exec(read('docker-compose.yml')) ?? [];
   expect(safety).toMatch(
     /^ {2}logging:\n {4}driver: local\n {4}options: \{ max-size: \d+m, max-file: '\d+' \}$/m,

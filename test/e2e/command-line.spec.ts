@@ -160,7 +160,7 @@ describe('the command tidings', () => {
     }
   });
 
-  it('sends a text from standard input unchanged if a character arrives in two parts', async () => {
+  it('sends a text from standard input unchanged even if the bytes of a character arrive in two parts', async () => {
     const script = `{ printf 'Caf\\303'; sleep 0.3; printf '\\251'; } | ${process.execPath} dist/cli.js send "$NUMBER" -`;
     const { code } = await startCommand('sh', ['-c', script], { ...reaching(product), NUMBER }).ended;
     expect(code).toBe(0);
@@ -174,7 +174,7 @@ describe('the command tidings', () => {
     });
   });
 
-  it('exits with code 1 if its output cannot be written, because it may be a new API key', async () => {
+  it('exits with code 1 if its output cannot be written, because the output may contain a new API key', async () => {
     const full = `${process.execPath} dist/cli.js --json status > /dev/full`;
     const { code, stderr } = await startCommand('sh', ['-c', full], reaching(product)).ended;
     expect([code, stderr]).toEqual([1, expect.stringContaining('the output cannot be written')]);
@@ -197,7 +197,7 @@ describe('the command tidings', () => {
     });
   });
 
-  it('follows events, and continues after the printed cursor', async () => {
+  it('prints new events as they arrive, and can later continue after the cursor that it printed', async () => {
     const following = startTidings(['events', '--follow', '--types', 'message.received'], reaching(product));
     const printed = outputOf(following);
     await eventually('the first event is printed', async () => {
@@ -452,7 +452,7 @@ describe('tidings listen', () => {
     expect(outcome.stderr).toContain('TIDINGS_WEBHOOK_SECRET');
   });
 
-  it('shows the answer of the receiver, and waits for a receiver that is not running', async () => {
+  it('shows the response of the receiver, and waits until the receiver is running', async () => {
     const bodies: string[] = [];
     const receiver = createServer((request, response) => {
       void text(request).then((body) => {

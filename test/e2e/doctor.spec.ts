@@ -118,6 +118,22 @@ describe('tidings doctor with the environment variables of an installation', () 
     expect(`${problems[0]?.text ?? ''} ${problems[0]?.remedy ?? ''}`).toMatch(remedy);
   });
 
+  it('makes every check in the container of a worker, which has no API_KEY', async () => {
+    const run = await runTidings(['doctor'], installation({ API_KEY: '' }));
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    for (const check of ['configuration', 'Redis', 'encryption key', 'blob store', 'messaging service'])
+      expect(run.stdout).toContain(`ok      ${check}: `);
+    expect(run.stdout).toContain('a gateway also needs API_KEY');
+  });
+
+  it('makes every other check even if a variable of only the gateway or only the worker is invalid', async () => {
+    const run = await runTidings(['doctor'], installation({ READ_CACHE_MS: 'x', WORKER_ROLES: 'x' }));
+    expect(run).toMatchObject({ code: 1, stderr: '' });
+    expect(run.stdout).toMatch(/READ_CACHE_MS must be[^]*WORKER_ROLES must be/);
+    for (const check of ['Redis', 'encryption key', 'blob store', 'messaging service'])
+      expect(run.stdout).toContain(`ok      ${check}: `);
+  });
+
   it('reports an upstream address that lacks its path or leads to a Tidings gateway', async () => {
     expect(await problemsWith({ UPSTREAM_BASE_URL: upstream.url })).toMatchObject([
       { check: 'messaging service', remedy: expect.stringContaining('/v1') },

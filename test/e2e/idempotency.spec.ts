@@ -127,7 +127,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it('of an unfinished upload to a gateway that was killed can be used again only after the lease of the key has expired', async () => {
+  it('can be used again only after its lease has expired if the gateway was killed during the upload', async () => {
     const doomed = await anotherGateway();
     const call = request({
       host: '127.0.0.1',

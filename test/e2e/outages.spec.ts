@@ -69,7 +69,7 @@ describe.each(['SIGKILL', 'SIGSTOP'] as const)('while Redis is unavailable (%s)'
 });
 
 describe('the product under faults of upstream or of its own processes:', () => {
-  it('while upstream is down, the gateway starts and reports the outage, and sends wait; afterwards each is sent once', async () => {
+  it('while upstream is down, the gateway starts and reports the outage, and sends wait; after the outage, each send is posted once', async () => {
     product = await Product.start();
     const running = product;
     await running.gateway.stop();

@@ -129,7 +129,7 @@ async function untilAvailable(): Promise<void> {
 }
 
 describe('every API operation returns 503 unavailable within 2 s while Redis is away, and works again afterwards without a restart,', () => {
-  it('if the Redis process is suspended, also while earlier requests still hang', async () => {
+  it('if the Redis process is suspended, even while earlier requests still hang', async () => {
     product.redis.server.kill('SIGSTOP');
     try {
       expect(unexpectedIn(await askAll())).toEqual([]);

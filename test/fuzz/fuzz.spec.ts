@@ -128,6 +128,8 @@ describe('random requests to any URL', () => {
         markInterruptAsFailure: true,
       },
     );
+    // With a path, fast-check repeats one failure only: too few requests to compare the memory.
+    if (PATH !== undefined) return;
     const whole = await liveHeapOf(product.gateway);
     const seen = [...statuses].sort().map(([status, count]) => `${status}: ${count}`);
     process.stdout.write(`fuzz: ${seen.join(', ')}; heap ${quarter} at a quarter, ${whole} at the end\n`);

@@ -1,7 +1,7 @@
 import {
   MIN_ABSENCE_UNTIL_DELETED_MS,
-  ContactListPoll,
-  ContactPoll,
+  ContactListPoller,
+  ContactPoller,
   type FeedSource,
   type RecordedMessages,
   RedisFeedStore,
@@ -76,8 +76,8 @@ export class FeedWorker {
   private commitState: 'none' | 'asked' | 'done' = 'none';
   /** Tells the reply to an accepted commit from others. */
   private isAcceptance: (reply: unknown) => boolean = () => false;
-  private readonly contacts: ContactPoll;
-  private readonly list: ContactListPoll;
+  private readonly contacts: ContactPoller;
+  private readonly list: ContactListPoller;
   private readonly log: RedisEventLog;
 
   /** @param name shows in the notes which of two workers did something */
@@ -131,7 +131,7 @@ export class FeedWorker {
       context.desk.noteChange();
       this.foundSends.add(sendId);
     });
-    this.contacts = new ContactPoll(
+    this.contacts = new ContactPoller(
       store,
       this.source(),
       // No send has a file.
@@ -144,7 +144,7 @@ export class FeedWorker {
       },
       logger,
     );
-    this.list = new ContactListPoll(store, this.source(), MIN_ABSENCE_UNTIL_DELETED_MS);
+    this.list = new ContactListPoller(store, this.source(), MIN_ABSENCE_UNTIL_DELETED_MS);
   }
 
   /**

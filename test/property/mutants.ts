@@ -100,13 +100,13 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   ),
   patched(
     'sweeps never run',
-    'poll/contact-poll.ts',
+    'poll/contact-poller.ts',
     'return pollState.completeAt + this.settings.sweepMs <= now;',
     'return false;',
   ),
   patched(
     'messages with changing flags are not polled again',
-    'poll/contact-poll.ts',
+    'poll/contact-poller.ts',
     "return flagCheckDueAt !== undefined && flagCheckDueAt <= state.now ? 'look' : undefined;",
     "return flagCheckDueAt === 0 ? 'look' : undefined;",
   ),
@@ -144,8 +144,8 @@ const EVENT_MUTANTS: readonly Mutant[] = [
       },
       {
         file: `${FEED}redis/redis-feed-store.ts`,
-        from: 'const reply = await commitPoll.run(',
-        to: 'await new RedisEventLog(this.redis, this.prefix).append(account, events);\n    const reply = await commitPoll.run(',
+        from: 'const reply = await commitPollScript.run(',
+        to: 'await new RedisEventLog(this.redis, this.prefix).append(account, events);\n    const reply = await commitPollScript.run(',
       },
     ],
   },
@@ -251,7 +251,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   ),
   patched(
     'an unchanged page is not compared although the state of the contact changed',
-    'poll/contact-poll.ts',
+    'poll/contact-poller.ts',
     'extension.unchangedPage?.version === version &&',
     'extension.unchangedPage !== undefined && version > 0 &&',
   ),
@@ -259,7 +259,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     name: 'a failed page counts as an empty page',
     patches: [
       {
-        file: `${FEED}poll/contact-poll.ts`,
+        file: `${FEED}poll/contact-poller.ts`,
         from: 'return this.source.listMessages(account, contactId, page, limit, purpose);',
         to: `return this.source
             .listMessages(account, contactId, page, limit, purpose)
@@ -291,7 +291,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   },
   patched(
     'a contact that is missing from one list counts as deleted',
-    'contacts/contact-list-poll.ts',
+    'contacts/contact-list-poller.ts',
     'if (before.missingSince === undefined) {',
     'if (before.missingSince === undefined && this.absenceMs < 0) {',
   ),

@@ -118,7 +118,7 @@ describe('after an upgrade, with the event log and the snapshots of the old buil
     ['oldest', 'Dora'],
     ['shuffled', 'Fay'],
   ])(
-    'only the new and the edited message of a contact are emitted, and no other message of the contact (account `%s`)',
+    'the new message and the edited message of a contact are emitted, and no other message of the contact (account `%s`)',
     async (account, name) => {
       const contactId = upgraded.snapshot.names.contacts[name] ?? '';
       const events = new Events(upgraded, account);
@@ -244,7 +244,7 @@ describe('after an upgrade, with the webhooks of the old build,', () => {
 });
 
 describe('contacts that an old build stored', () => {
-  it('get their conversations with their next polls, sorted by their last activity', async () => {
+  it('appear in the list of conversations after their next poll, sorted by last activity', async () => {
     interface Row {
       contactId: string | null;
       preview: string | null;

@@ -30,7 +30,7 @@ import { RedisEventLog, RedisEventLogNotifier } from '#events';
 import { AgendaNotifyingFeedStore, RedisVolatileFields } from '#feed';
 import {
   type GatewayEnvironment,
-  type Instance,
+  type ProcessInstance,
   type Logger,
   createConnectionErrorLogger,
   createAgendas,
@@ -49,8 +49,8 @@ import {
   RelayJobsWithReconcileTask,
   RedisIdempotencyKeys,
   RedisSendList,
-  type SendIntake,
-  StoredSendIntake,
+  type SendService,
+  StoredSendService,
 } from '#relay';
 import {
   BudgetedUpstream,
@@ -98,7 +98,7 @@ import {
   REDIS,
   REQUEST_BUDGET,
   REVOCATIONS,
-  SEND_INTAKE,
+  SEND_SERVICE,
   SEND_LIST,
   SESSIONS,
   SHUTDOWN,
@@ -116,7 +116,7 @@ import { webhookBindings } from './webhooks/webhooks.bindings.js';
 export interface OpenedResources {
   environment: GatewayEnvironment;
   logger: Logger;
-  instance: Instance;
+  instance: ProcessInstance;
   redis: RedisClient;
   clock: RedisClock;
   blobs: BlobStore;
@@ -178,7 +178,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(UPSTREAM_HEALTH, healthOf(opened)),
     readsBinding(logger),
     {
-      provide: SEND_INTAKE,
+      provide: SEND_SERVICE,
       inject: [ACCOUNTS],
       useFactory: (accounts: AccountDirectory) => sendsOf(opened, accounts),
     },
@@ -227,14 +227,14 @@ function subscriberOf({
 function sendsOf(
   { environment, logger, redis, clock, blobs, stats }: OpenedResources,
   accounts: AccountDirectory,
-): SendIntake {
+): SendService {
   const prefix = environment.REDIS_KEY_PREFIX;
   const { relay, schedule } = createAgendas(redis, prefix, logger);
   const jobs = new BatchedRelayJobs(
     new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger),
   );
   const hints = { relay: relay.hints, schedule: schedule.hints };
-  return new StoredSendIntake(
+  return new StoredSendService(
     withSendCounting(
       new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
       stats,

@@ -8,11 +8,11 @@ import {
   closeRedis,
   createLogger,
   GatewayEnvironment,
-  type Instance,
+  type ProcessInstance,
   heartbeatSetRedisKey,
   toListenError,
   namesOfProcessesWithKnownVersion,
-  describeThisProcess,
+  createProcessInstance,
   openRedisAndCheckRequirements,
   readEnvironment,
   type RedisClient,
@@ -22,7 +22,7 @@ import {
   type StartContext,
   warnAboutUnknownEnvironmentVariables,
 } from '#platform';
-import { type BlobPeers, SharedBlobStoreCheck, BlobStoreMonitor, openBlobStore } from '#blobs';
+import { type BlobPeers, SharedBlobStoreChecker, BlobStoreMonitor, openBlobStore } from '#blobs';
 import { openStatsRecorder } from '#metrics';
 import { startTracing } from '#tracing';
 import { bindings } from './bindings.js';
@@ -44,9 +44,9 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
     await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
-    const instance = describeThisProcess(readVersionWithBuildHash(), clock.now());
+    const instance = createProcessInstance(readVersionWithBuildHash(), clock.now());
     const blobs = await openBlobStore(environment);
-    const sharing = new SharedBlobStoreCheck(blobs, relayWorkers(redis, environment, instance), logger);
+    const sharing = new SharedBlobStoreChecker(blobs, relayWorkers(redis, environment, instance), logger);
     const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
     await blobStoreMonitor.start();
     const tracing = await startTracing('tidings-gateway', instance, environment, logger);
@@ -88,7 +88,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
 export function relayWorkers(
   redis: RedisClient,
   { REDIS_KEY_PREFIX }: Pick<GatewayEnvironment, 'REDIS_KEY_PREFIX'>,
-  { name }: Pick<Instance, 'name'>,
+  { name }: Pick<ProcessInstance, 'name'>,
 ): BlobPeers {
   const key = heartbeatSetRedisKey(REDIS_KEY_PREFIX, 'workers');
   return {

@@ -29,7 +29,7 @@ export function openHintQueue<Name extends QueueName>(
     opened.on('error', (error) => {
       logger.warn(
         { queue: name, error: error.message },
-        'the queue of wake-up jobs failed; without the queue, workers find stored work a few seconds later',
+        'the BullMQ queue of wake-up jobs reported an error; if a wake-up job is lost, workers find the stored work a few seconds later',
       );
     });
     // A queue that fails to become ready never recovers, so the next hint opens a new queue.

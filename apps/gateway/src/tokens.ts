@@ -2,7 +2,7 @@
 export const ENVIRONMENT = Symbol('GatewayEnvironment');
 export const LOGGER = Symbol('Logger');
 /** Name, version and start time of this process. */
-export const INSTANCE = Symbol('Instance');
+export const INSTANCE = Symbol('ProcessInstance');
 export const REDIS = Symbol('RedisClient');
 /** Serves callers' reads of contacts and messages from upstream. */
 export const ACCOUNT_UPSTREAM = Symbol('BudgetedUpstream');
@@ -54,7 +54,7 @@ export const REQUEST_BUDGET = Symbol('RequestBudget');
 /** Creates, authenticates and ends sessions of the web console. */
 export const SESSIONS = Symbol('Sessions');
 export const SEND_LIST = Symbol('SendList');
-export const SEND_INTAKE = Symbol('SendIntake');
+export const SEND_SERVICE = Symbol('SendService');
 /** AbortSignal that aborts when the gateway begins to shut down. */
 export const SHUTDOWN = Symbol('AbortSignal');
 /** The counts of each account by minute. */

@@ -160,7 +160,9 @@ function isAlive(holder) {
     if (codeOf(error) !== 'EPERM') return false;
   }
   const started = startOf(holder.pid);
-  return started === '' || holder.started === '' || started === holder.started;
+  if (started === '' || holder.started === '' || started === holder.started) return true;
+  // An earlier build wrote the local time. Its lock counts as long as the time zone and the language stay the same.
+  return process.platform !== 'linux' && holder.started === startByPs(holder.pid, process.env);
 }
 
 /**
@@ -170,14 +172,26 @@ function isAlive(holder) {
  * @returns {string}
  */
 function startOf(pid) {
+  // `ps` writes the time in the time zone and the language of its environment, which change from shell to shell.
+  if (process.platform !== 'linux') return startByPs(pid, { ...process.env, LC_ALL: 'C', TZ: 'UTC' });
   try {
-    if (process.platform !== 'linux') {
-      return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-    }
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const [state = '', ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (state === 'Z') return 'ended';
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${rest[18]}`;
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Returns the start time of a process as `ps` writes it with these variables, or empty text if unknown.
+ * @param {number} pid
+ * @param {NodeJS.ProcessEnv} env
+ */
+function startByPs(pid, env) {
+  try {
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env }).trim();
   } catch {
     return '';
   }

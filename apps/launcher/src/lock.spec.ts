@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -79,5 +79,43 @@ describe('a lock', () => {
     const lock = takeFreeLock();
     await expect(waitForLock(path, { deadlineMs: 0 })).rejects.toThrow(`Process ${process.pid} has held`);
     lock.release();
+  });
+});
+
+describe('a lock on a system without /proc, such as macOS', () => {
+  const platform = process.platform;
+  const { PATH, TZ } = process.env;
+
+  beforeEach(async () => {
+    Object.defineProperty(process, 'platform', { value: 'darwin' });
+    // Stands in for `ps`, which writes the time in its time zone.
+    await writeFile(join(folder, 'ps'), '#!/bin/sh\necho "started at 9 o\'clock, $TZ"\n');
+    await chmod(join(folder, 'ps'), 0o755);
+    process.env['PATH'] = `${folder}:${PATH ?? ''}`;
+  });
+
+  afterEach(() => {
+    Object.defineProperty(process, 'platform', { value: platform });
+    process.env['PATH'] = PATH;
+    if (TZ === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = TZ;
+  });
+
+  it('is held although another process has another time zone', () => {
+    process.env['TZ'] = 'America/New_York';
+    const lock = takeFreeLock();
+    process.env['TZ'] = 'Asia/Tokyo';
+    expect(holderOf(path)?.pid).toBe(process.pid);
+    expect(takeLock(path).held).toBe(false);
+    lock.release();
+  });
+
+  it('is held if an earlier build wrote it with the local time', async () => {
+    process.env['TZ'] = 'Asia/Tokyo';
+    const former = { pid: process.pid, started: "started at 9 o'clock, Asia/Tokyo", token: 'x' };
+    await writeFile(path, JSON.stringify(former));
+    expect(holderOf(path)?.token).toBe('x');
+    process.env['TZ'] = 'America/New_York';
+    expect(holderOf(path)).toBeUndefined();
   });
 });

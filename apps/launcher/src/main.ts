@@ -89,7 +89,7 @@ function report(error: unknown): number {
     return ConfigurationError.exitCode;
   }
   if (error instanceof StartFailure)
-    printError(`${error.message}; see the output of the process: it is above and in .data/logs`);
+    printError(`${error.message}; the output of the process is above and in .data/logs`);
   else printError(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return 1;
 }

@@ -30,7 +30,7 @@ describe('the environment of the simulator', () => {
     expect(faults[2]).toContain('order must be one of');
   });
 
-  it('contains only the settings from the environment variable SIMULATOR_SETTINGS', () => {
+  it('takes the settings of the simulator from SIMULATOR_SETTINGS, and adds no other settings', () => {
     const read = readEnvironment({ SIMULATOR_SETTINGS: '{"limitCap":50}' });
     expect('environment' in read && read.environment.settings).toEqual({ limitCap: 50 });
   });

@@ -80,7 +80,7 @@ describe('the settings of the simulator', () => {
     expect((await texts('?page=3&limit=10'))[0]).toBe('Message 11');
   });
 
-  it('can simulate an outage with empty lists', async () => {
+  it('can simulate an outage in which all lists are empty', async () => {
     changeSettings({ outage: true });
     expect(await upstream.getJson('/contacts')).toEqual({ contacts: [] });
     expect(await texts()).toEqual([]);

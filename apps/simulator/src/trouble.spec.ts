@@ -36,7 +36,7 @@ function depthOf(value: unknown): number {
 }
 
 describe('a message that the simulator cannot serialise', () => {
-  it('makes exactly the pages that contain it fail with 500, at any page size', async () => {
+  it('causes status 500 for exactly the pages that contain it, at any page size', async () => {
     changeSettings({ failingMessageIds: [ids[25]] });
     expect(await status('?page=1&limit=20')).toBe(200);
     expect(await status('?page=2&limit=20')).toBe(500);
@@ -78,11 +78,11 @@ describe('the simulator', () => {
   });
 });
 
-describe('endless pages of the simulator', () => {
+describe('a message list of the simulator that never ends', () => {
   const endless = (fresh: boolean): object =>
     changeSettings({ endlessPages: { contactId: onlyContactId(upstream), fresh } });
 
-  it('show invented messages after the real messages of the contact, each older than the message before', async () => {
+  it('contains invented messages after the real messages of the contact, each older than the message before', async () => {
     endless(false);
     const all = [...(await page('?page=1&limit=20')), ...(await page('?page=2&limit=20'))];
     expect(all.slice(0, 30).map(({ id }) => id)).toEqual(ids);
@@ -92,11 +92,14 @@ describe('endless pages of the simulator', () => {
     expect(await page('?page=100000&limit=100')).toHaveLength(100);
   });
 
-  it('contain the same messages at any page size or, if configured, different messages at each read', async () => {
+  it('contains the same messages in the same order at every page size', async () => {
     endless(false);
     const [tenth] = await page('?page=41&limit=1');
     expect((await page('?page=3&limit=20'))[0]).toEqual(tenth);
     expect((await page('?page=3&limit=20'))[0]).toEqual(tenth);
+  });
+
+  it('contains other messages at each read if so configured', async () => {
     endless(true);
     const [one] = await page('?page=3&limit=20');
     const [other] = await page('?page=3&limit=20');

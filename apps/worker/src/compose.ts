@@ -6,8 +6,8 @@ import {
 } from '#accounts';
 import { type EventLog, RedisEventLog } from '#events';
 import {
-  ContactListPoll,
-  ContactPoll,
+  ContactListPoller,
+  ContactPoller,
   type FeedStore,
   AgendaNotifyingFeedStore,
   MIN_ABSENCE_UNTIL_DELETED_MS,
@@ -63,8 +63,8 @@ export interface WorkerCore extends OpenedResources {
   health: RedisUpstreamHealth;
   budget: AdaptiveBudget;
   upstream: BudgetedUpstream;
-  contactList: ContactListPoll;
-  contacts: ContactPoll;
+  contactList: ContactListPoller;
+  contacts: ContactPoller;
   /** Searches the messages of a recipient for sends, for the relay. */
   lookup: RecipientMessageReader;
 }
@@ -124,12 +124,12 @@ function composeFeed(
   // event log. An upstream outage at the first start is logged there before the first poll.
   const addedAt = async (account: string): Promise<number | undefined> =>
     (await accounts.find(account))?.addedAt ?? (await events.installedAt(account))?.getTime();
-  const listPoll = new ContactListPoll(feed, source, MIN_ABSENCE_UNTIL_DELETED_MS, addedAt, {
+  const listPoll = new ContactListPoller(feed, source, MIN_ABSENCE_UNTIL_DELETED_MS, addedAt, {
     store: volatileFields,
     logger,
   });
   const contactList = traces?.feed.interceptContactList(listPoll) ?? listPoll;
-  const contactPoll = new ContactPoll(
+  const contactPoll = new ContactPoller(
     feed,
     source,
     new MessageBinder(sends, logger),

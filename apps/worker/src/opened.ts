@@ -1,4 +1,4 @@
-import type { Instance, Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
+import type { ProcessInstance, Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
 import type { BlobStore, BlobStoreMonitor } from '#blobs';
 import type { WorkerMetrics } from './metrics/worker-metrics.js';
 import type { WorkerTraces } from './tracing/worker-traces.js';
@@ -7,7 +7,7 @@ import type { WorkerTraces } from './tracing/worker-traces.js';
 export interface OpenedResources {
   environment: WorkerEnvironment;
   logger: Logger;
-  instance: Instance;
+  instance: ProcessInstance;
   redis: RedisClient;
   clock: RedisClock;
   blobs: BlobStore;

@@ -162,7 +162,7 @@ it('the scheduler of periodic work, while it stops, waits for running work to en
   expect(agenda.wakeUps).toBe(1);
 });
 
-it('a scheduler of periodic work that stops leaves the due tasks that it did not start to other workers', async () => {
+it('the scheduler of periodic work, when it stops, leaves due tasks that have not started to other workers', async () => {
   let end = (): void => undefined;
   const held = new Promise<undefined>((resolve) => {
     end = () => {
@@ -240,7 +240,7 @@ it('the scheduler of periodic work frees the memory of all other accounts while 
   );
 });
 
-it('the scheduler of periodic work sleeps until the next task is due, but never longer than tickMs', async () => {
+it('the scheduler of periodic work, if it gets no wake-ups, sleeps until the next task is due, but never longer than tickMs', async () => {
   jest.useFakeTimers();
   const ran: string[] = [];
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(void ran.push(id)) });
@@ -267,7 +267,7 @@ it('the scheduler of periodic work sleeps until the next task is due, but never 
   await schedule.stop();
 });
 
-it('the scheduler of periodic work, while wake-ups arrive, sleeps until a task is due or another process wakes it', async () => {
+it('the scheduler of periodic work, if it gets wake-ups, sleeps until a task is due or another process wakes it', async () => {
   jest.useFakeTimers();
   const ran: string[] = [];
   const wakeUps = new WakeUps();

@@ -135,7 +135,10 @@ export class RoundSchedule implements AccountFollower {
     try {
       await this.agenda.wakeOthers();
     } catch (error) {
-      this.logger.debug({ err: error }, 'could not wake other workers; they read the agenda within seconds');
+      this.logger.debug(
+        { err: error },
+        'could not tell the other workers which periodic task is due next; they read the due times within seconds',
+      );
     }
   }
 

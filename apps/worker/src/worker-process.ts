@@ -10,12 +10,12 @@ import {
   createLogger,
   DeadlineError,
   NestFrameworkLogger,
-  type Instance,
+  type ProcessInstance,
   heartbeatSetRedisKey,
   toListenError,
   type Logger,
   namesOfProcessesWithKnownVersion,
-  describeThisProcess,
+  createProcessInstance,
   openRedisAndCheckRequirements,
   pause,
   readEnvironment,
@@ -27,7 +27,7 @@ import {
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
-import { type BlobPeers, SharedBlobStoreCheck, BlobStoreMonitor, openBlobStore } from '#blobs';
+import { type BlobPeers, SharedBlobStoreChecker, BlobStoreMonitor, openBlobStore } from '#blobs';
 import { openStatsRecorder } from '#metrics';
 import { startTracing } from '#tracing';
 import { WorkerMetrics } from './metrics/worker-metrics.js';
@@ -46,10 +46,10 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
     await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
-    const instance = describeThisProcess(readVersionWithBuildHash(), clock.now());
+    const instance = createProcessInstance(readVersionWithBuildHash(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = environment.WORKER_ROLES.includes('relay')
-      ? new SharedBlobStoreCheck(blobs, gatewayPeers(redis, environment, instance), logger)
+      ? new SharedBlobStoreChecker(blobs, gatewayPeers(redis, environment, instance), logger)
       : undefined;
     const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
     await blobStoreMonitor.start();
@@ -90,7 +90,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
 function gatewayPeers(
   redis: RedisClient,
   { REDIS_KEY_PREFIX }: WorkerEnvironment,
-  { name }: Instance,
+  { name }: ProcessInstance,
 ): BlobPeers {
   const key = heartbeatSetRedisKey(REDIS_KEY_PREFIX, 'gateways');
   return {

@@ -20,10 +20,10 @@ export {
   DEFAULT_ACCOUNT_ID,
   FixedAccountDirectory,
 } from './account/account.js';
-export { AccountConflictError } from './account/account-conflict.js';
-export { UpstreamApiKeyRequiredError } from './account/api-key-required.js';
+export { AccountConflictError } from './account/account-conflict-error.js';
+export { UpstreamApiKeyRequiredError } from './account/upstream-api-key-required-error.js';
 export { type AccountChanges, type AccountDescription, AccountRegistry } from './account/account-registry.js';
-export { UpstreamApiKeyReencryption } from './account/upstream-api-key-reencryption.js';
+export { UpstreamApiKeyReencrypter } from './account/upstream-api-key-reencrypter.js';
 export {
   accountEncryptionContext,
   type AccountStore,
@@ -50,11 +50,11 @@ export {
   isAuditLogPosition,
 } from './audit/audit-log.js';
 export { RedisAuditLog } from './redis/redis-audit-log.js';
-export { RedisAccountErasure } from './redis/redis-account-erasure.js';
+export { RedisAccountEraser } from './redis/redis-account-eraser.js';
 export { RedisAccountStore } from './redis/redis-account-store.js';
 export { RedisApiKeyStore } from './redis/redis-api-key-store.js';
 export {
-  accountsFromEnvironment,
+  createEnvironmentAccountDirectory,
   createAccountRegistry,
   createAccountDirectory,
   createApiKeyRegistry,

@@ -1,5 +1,5 @@
 import { type Logger, withDeadline } from '#platform';
-import type { SharedBlobStoreCheck } from './shared-blob-store-check.js';
+import type { SharedBlobStoreChecker } from './shared-blob-store-checker.js';
 import type { BlobStore } from './blob-store.js';
 
 const CHECK_INTERVAL_MS = 60_000;
@@ -25,7 +25,7 @@ export class BlobStoreMonitor {
     private readonly blobs: Pick<BlobStore, 'check'>,
     private readonly logger: Logger,
     private readonly everyMs = CHECK_INTERVAL_MS,
-    private readonly sharing?: Pick<SharedBlobStoreCheck, 'check' | 'removeMark' | 'unseenPeers'>,
+    private readonly sharing?: Pick<SharedBlobStoreChecker, 'check' | 'removeMark' | 'unseenPeers'>,
     private readonly timeoutMs = CHECK_TIMEOUT_MS,
   ) {}
 
@@ -54,7 +54,7 @@ export class BlobStoreMonitor {
     await this.sharing?.removeMark();
   }
 
-  /** Calls the store. There is at most one such call at a time: each that hangs keeps a thread of the process busy. */
+  /** Calls the store, with at most one call at a time, because a call that hangs keeps a thread of the process busy. */
   private useStore(): Promise<void> {
     this.running ??= (async () => {
       try {

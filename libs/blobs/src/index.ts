@@ -10,8 +10,8 @@ export {
   type BlobEntry,
   type StoredBlob,
 } from './blob-store.js';
-export { ForeignProcessCheck } from './foreign-process-check.js';
-export { type BlobPeers, SharedBlobStoreCheck } from './shared-blob-store-check.js';
+export { ForeignProcessDetector } from './foreign-process-detector.js';
+export { type BlobPeers, SharedBlobStoreChecker } from './shared-blob-store-checker.js';
 export { BlobStoreMonitor } from './blob-store-monitor.js';
 export { FileBlobStore } from './file-blob-store.js';
 export { openBlobStore } from './open-blob-store.js';

@@ -5,7 +5,7 @@ export type ProblemCode = Problem['code'];
 
 /** Thrown if the gateway answers a request with an error. */
 export class TidingsError extends Error {
-  /** What is wrong, as a code for programs. `unexpected` if the answer did not come from a Tidings gateway. */
+  /** Machine-readable error code. `unexpected` if the answer did not come from a Tidings gateway. */
   readonly code: ProblemCode | 'unexpected';
   /** HTTP status of the answer. */
   readonly status: number;
@@ -35,8 +35,8 @@ export class TidingsError extends Error {
  */
 export class TidingsConnectionError extends Error {
   /**
-   * Idempotency key of the send that failed. The gateway may have stored the send. Repeat it with this key: then it is
-   * never sent twice. Undefined if the request was not a send.
+   * Idempotency key of the send that failed. The gateway may have stored the send nevertheless. If you repeat the call
+   * with this key, the message is never sent twice. Undefined if the request was not a send.
    */
   idempotencyKey?: string;
 

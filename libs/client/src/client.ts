@@ -12,7 +12,7 @@ import type {
 } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
 import { EventStream, type EventOptions } from './event-stream.js';
-import { type ConnectionOptions, isPassing, pause, RetryingRequester } from './requests.js';
+import { type ConnectionOptions, isTransientError, pause, RetryingRequester } from './retrying-requester.js';
 
 /** Options of one call. */
 export interface CallOptions {
@@ -24,8 +24,8 @@ export interface CallOptions {
 export interface SendOptions extends CallOptions {
   /**
    * Makes the call safe to repeat, even from another process: several calls with the same key and the same
-   * content create only one send. By default, each call uses a new key for all its attempts; the errors of a failed
-   * call contain it.
+   * content create only one send. By default, each call uses a new key for all its attempts. If the call
+   * fails, its error contains the key.
    */
   idempotencyKey?: string;
   /**
@@ -118,7 +118,7 @@ export class Tidings {
    * @throws {TidingsError | TidingsConnectionError}
    */
   async send(send: NewSend, options: SendOptions = {}): Promise<QueuedSend> {
-    const { idempotencyKey = crypto.randomUUID(), file, fileName = 'file', signal } = options;
+    const { idempotencyKey = newIdempotencyKey(), file, fileName = 'file', signal } = options;
     try {
       return (await this.requests.json({
         method: 'POST',
@@ -175,9 +175,10 @@ export class Tidings {
 
   /**
    * Waits until a send has reached the given status, or a later one in the order `accepted`, `sent`,
-   * `delivered`, `read`. While the gateway cannot be reached, it continues to wait.
+   * `delivered`, `read`. The wait continues while the gateway cannot be reached.
    * @throws {SendStatusNotReachedError} if the send ends in another status, or after `timeoutMs`
-   * @throws {TidingsError | TidingsConnectionError} if the gateway rejects the request, or cannot be reached at all
+   * @throws {TidingsError | TidingsConnectionError} if the gateway rejects the request, or if the send could not be
+   * read even once within `timeoutMs`
    */
   async waitFor(
     { id }: Pick<Send, 'id'>,
@@ -195,7 +196,7 @@ export class Tidings {
         if (ENDED.has(send.status))
           throw new SendStatusNotReachedError(send, status, send.reason ?? 'it has ended');
       } catch (error) {
-        if (!isPassing(error) || (isLast && send === undefined)) throw error;
+        if (!isTransientError(error) || (isLast && send === undefined)) throw error;
       }
       if (isLast && send !== undefined)
         throw new SendStatusNotReachedError(send, status, `${timeoutMs} ms have passed`);
@@ -219,8 +220,8 @@ export class Tidings {
     let before: ReadonlySet<unknown> = new Set();
     for (let page = 1; ; page += 1) {
       const { messages } = (await this.get(path, { page, limit: PAGE }, signal)) as MessageList;
-      // The messaging service may return fewer messages than asked for, so a short page is not the end. But a service
-      // that ignores the number of the page would return the first page for ever.
+      // A short page need not be the last one: the messaging service may return fewer messages than requested. The list
+      // ends at an empty page, or at a page that repeats the previous one, because the service may ignore page numbers.
       if (messages.every(({ id }) => before.has(id))) return;
       yield* messages;
       before = new Set(messages.map(({ id }) => id));
@@ -277,6 +278,15 @@ export class Tidings {
   ): Promise<unknown> {
     return await this.requests.json({ method: 'GET', path, query, isRepeatable: true, signal });
   }
+}
+
+/**
+ * Returns a new key for {@link SendOptions.idempotencyKey}, also in browsers on pages without HTTPS, which lack
+ * `crypto.randomUUID`.
+ */
+export function newIdempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function formOf(send: NewSend, file: Blob, fileName: string): FormData {

@@ -1,6 +1,6 @@
 import type { Conversation, Event, Send } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
-import { backoffMs, isPassing, pause, type RetryingRequester } from './requests.js';
+import { backoffMs, isTransientError, pause, type RetryingRequester } from './retrying-requester.js';
 
 /** Selects events. */
 export interface EventOptions {
@@ -66,7 +66,7 @@ const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
  * ```ts
  * let after = await loadCursor();
  * if (after === undefined) {
- *   // The first start: from now on, no event is missed, even if the program ends before the first one.
+ *   // The first start: from now on, no event is missed, even if the program ends before the first event.
  *   ({ next: after } = (await tidings.call('GET', '/v1/events?after=now')) as EventList);
  *   await saveCursor(after);
  * }
@@ -121,7 +121,7 @@ export class EventStream implements AsyncIterable<Event> {
         if (failures >= 0) await pause(backoffMs(failures), signal);
       } catch (error) {
         if (isAborted(signal)) return;
-        if (!isPassing(error)) throw error;
+        if (!isTransientError(error)) throw error;
         this.options.onDisconnect?.();
         const { retryAfterMs = backoffMs(failures) } = error instanceof TidingsError ? error : {};
         await pause(retryAfterMs, signal).catch(() => undefined);

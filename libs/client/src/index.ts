@@ -4,6 +4,7 @@ export {
   type AwaitedStatus,
   type CallOptions,
   type DeliveryFilter,
+  newIdempotencyKey,
   SendStatusNotReachedError,
   type SendFilter,
   type SendOptions,
@@ -12,7 +13,7 @@ export {
 } from './client.js';
 export { type ProblemCode, TidingsConnectionError, TidingsError } from './client-error.js';
 export { type EventOptions, EventStream, type LiveChange, type SendUpdate } from './event-stream.js';
-export type { ConnectionOptions } from './requests.js';
+export type { ConnectionOptions } from './retrying-requester.js';
 export {
   signWebhook,
   type SigningOptions,

@@ -69,7 +69,7 @@ describe('an embedded Redis', () => {
     ]);
   });
 
-  it('rejects clients without the password, which its command line does not show', async () => {
+  it('rejects clients without the password, and does not show the password in its command line', async () => {
     const redis = await start();
     await expect(using(`redis://127.0.0.1:${redis.port}`, (client) => client.ping())).rejects.toThrow();
     const password = new URL(redis.url).password;
@@ -99,7 +99,7 @@ describe('an embedded Redis', () => {
     expect(await using(url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('first shuts down a Redis that a killed process left running with the same data directory', async () => {
+  it('first shuts down a leftover Redis with the same data directory, and then starts with its data', async () => {
     const search = await findRedisServer();
     if (!search.found) throw new Error(search.reason);
     const port = await findFreePort();

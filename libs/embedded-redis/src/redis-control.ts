@@ -72,8 +72,8 @@ function isZombie(pid: number): boolean {
   try {
     return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // `/proc` does not contain the process: this is not Linux, or the process has just ended. The next check
-    // notices an ended process.
+    // `/proc` does not contain the process: this is not Linux, or the process has just ended. In the latter case,
+    // the next check finds that the process has ended.
     return false;
   }
 }

@@ -31,7 +31,7 @@ export async function startRedisServerProcess(
   const child = spawn(program, ['-'], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
-    // Otherwise the scripts would compare texts by the rules of the user's language.
+    // With another locale, the Lua scripts would compare texts by the rules of the user's language.
     env: { ...process.env, LC_ALL: 'C' },
   });
   const words: string[] = [];

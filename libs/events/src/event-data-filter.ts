@@ -16,7 +16,7 @@ interface FilteredData {
 }
 
 /** Returns true if the filter selects events by the message or send in their data. */
-export function filtersByEventData({ messageId, sendId }: EventDataFilter): boolean {
+export function hasEventDataFilter({ messageId, sendId }: EventDataFilter): boolean {
   return messageId !== undefined || sendId !== undefined;
 }
 
@@ -29,7 +29,7 @@ export function matchesEventDataFilter(
   // An event is parsed only if its JSON text contains the ids of the filter, because a read may examine
   // thousands of events.
   if (!mayContain(data, messageId) || !mayContain(data, sendId)) return false;
-  if (!filtersByEventData(filter)) return true;
+  if (!hasEventDataFilter(filter)) return true;
   const { message, send, sendId: ownSend } = JSON.parse(data) as FilteredData;
   if (messageId !== undefined && !isId(message?.id, messageId)) return false;
   return sendId === undefined || isId(ownSend, sendId) || isId(send?.id, sendId);

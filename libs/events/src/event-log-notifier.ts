@@ -28,8 +28,8 @@ export class EventLogFollower {
   ) {}
 
   /**
-   * Resolves when the log may have grown since the last call of this method. Resolves after `ms`
-   * milliseconds, or when the signal aborts, at the latest.
+   * Resolves when the log may have grown since the last call of this method, but at the latest after `ms`
+   * milliseconds or when the signal aborts.
    */
   async waitForGrowth(ms: number, signal: AbortSignal): Promise<void> {
     if (this.hasMissedNothing && !signal.aborted) await this.waitForWake(ms, signal);

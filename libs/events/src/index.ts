@@ -23,4 +23,8 @@ export { RedisEventLog } from './redis-event-log.js';
 export { RedisEventLogNotifier } from './redis-event-log-notifier.js';
 export { RedisEventLogTrimSchedule } from './redis-event-log-trim-schedule.js';
 export { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js';
-export { type ReaderLease, EventLogReaderLeaseLostError, eventLogReaderLeaseKey } from './redis-reader.js';
+export {
+  type ReaderLease,
+  EventLogReaderLeaseLostError,
+  eventLogReaderLeaseKey,
+} from './redis-event-log-reader-lease.js';

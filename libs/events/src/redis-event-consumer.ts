@@ -1,14 +1,14 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { LoggedEvent } from './event.js';
 import { eventLogRedisKeys } from './redis-append.js';
-import { eventLogReaderLeaseKey } from './redis-reader.js';
+import { eventLogReaderLeaseKey } from './redis-event-log-reader-lease.js';
 import { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 
-const readNewEvents = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');
+const readNewEventsScript = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');
 
-const acknowledgeEvents = LuaScript.from(import.meta.url, 'lua/acknowledge-events.lua');
+const acknowledgeEventsScript = LuaScript.from(import.meta.url, 'lua/acknowledge-events.lua');
 
-const releaseReader = LuaScript.from(import.meta.url, 'lua/release-reader.lua');
+const releaseReaderScript = LuaScript.from(import.meta.url, 'lua/release-reader.lua');
 
 const GROUP = 'dispatch';
 
@@ -58,7 +58,7 @@ export class RedisEventConsumer {
    * Renews the lease, or takes it if no process holds it.
    */
   async read(count: number): Promise<ReadResult> {
-    const reply = await readNewEvents.run(
+    const reply = await readNewEventsScript.run(
       this.redis,
       { log: this.log, logCounters: this.counters, lease: this.lease },
       { group: GROUP, token: this.token, leaseMs: this.leaseMs, maxCount: count },
@@ -77,7 +77,7 @@ export class RedisEventConsumer {
   /** Records that events were processed, so that they are not read again. */
   async acknowledge(events: readonly LoggedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    await acknowledgeEvents.run(
+    await acknowledgeEventsScript.run(
       this.redis,
       { log: this.log, logCounters: this.counters },
       { group: GROUP, positions: events.map(({ position }) => position) },
@@ -86,6 +86,6 @@ export class RedisEventConsumer {
 
   /** Releases the lease, so that another process can read at once. */
   async release(): Promise<void> {
-    await releaseReader.run(this.redis, { lease: this.lease }, { token: this.token });
+    await releaseReaderScript.run(this.redis, { lease: this.lease }, { token: this.token });
   }
 }

@@ -2,7 +2,7 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { EventRetention } from './event-log.js';
 import { eventLogRedisKeys } from './redis-append.js';
 
-const survey = LuaScript.from(import.meta.url, 'lua/survey-log.lua');
+const eventLogSurveyScript = LuaScript.from(import.meta.url, 'lua/survey-log.lua');
 
 /** Determines, with one cheap script, when retention can next remove an event from an account's log. */
 export class RedisEventLogTrimSchedule {
@@ -18,7 +18,7 @@ export class RedisEventLogTrimSchedule {
    */
   async trimInMs(account: string): Promise<number | undefined> {
     const { log } = eventLogRedisKeys(accountKeys(this.prefix, account));
-    const reply = await survey.run(
+    const reply = await eventLogSurveyScript.run(
       this.redis,
       { log },
       { maxAge: this.retention.maxAgeMs, maxCount: this.retention.maxCount },

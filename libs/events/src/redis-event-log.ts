@@ -1,6 +1,6 @@
-import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
+import { accountKeys, type AccountKeys, LuaScript, type RedisClient, readRedisTime } from '#platform';
 import { type Cursor, isLogPositionBefore } from './cursor.js';
-import { filtersByEventData } from './event-data-filter.js';
+import { hasEventDataFilter } from './event-data-filter.js';
 import {
   CursorExpiredError,
   type EventFilter,
@@ -14,16 +14,18 @@ import { EVENT_TYPES } from './event-type.js';
 import { appendEventsLuaArguments, eventId, eventLogRedisKeys } from './redis-append.js';
 import { parseEventStreamEntry } from './redis-stream-entry.js';
 
-const append = LuaScript.from(import.meta.url, 'lua/append.lua');
+const appendEventsScript = LuaScript.from(import.meta.url, 'lua/append.lua');
 
-const open = LuaScript.from(import.meta.url, 'lua/open-log.lua');
+const openEventLogScript = LuaScript.from(import.meta.url, 'lua/open-log.lua');
 
-const trim = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
+const trimEventLogScript = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 
 const CHUNK = 500;
 /** Maximum number of log entries that one read examines, even if the filter rejects most of them. */
 const MAX_SCANNED = 5_000;
 const MAX_TRIMMED = 1_000;
+/** Position before the first event of a log. */
+const BEFORE_FIRST = '0-0';
 
 /** Implements {@link EventLog} with one Redis stream per account. */
 export class RedisEventLog implements EventLog {
@@ -33,7 +35,7 @@ export class RedisEventLog implements EventLog {
   ) {}
 
   async append(account: string, events: readonly NewEvent[]): Promise<void> {
-    await append.run(this.redis, eventLogRedisKeys(this.keys(account)), {
+    await appendEventsScript.run(this.redis, eventLogRedisKeys(this.keys(account)), {
       events: appendEventsLuaArguments(account, events),
     });
   }
@@ -44,14 +46,21 @@ export class RedisEventLog implements EventLog {
     limit: number,
     filter: EventFilter = {},
   ): Promise<EventPage> {
-    const { events, position, hasMore } = await this.scan(account, after?.position ?? '0-0', limit, filter);
+    const { events, position, hasMore } = await this.scan(
+      account,
+      after?.position ?? BEFORE_FIRST,
+      limit,
+      filter,
+    );
     // `epoch` and `trimmed` are read after the events, to find out whether events were removed in the meantime.
     // Otherwise the caller could miss removed events without an error.
     const { epoch, trimmed } = await this.state(account);
     if (after !== undefined && (after.epoch !== epoch || isLogPositionBefore(after.position, trimmed))) {
       throw new CursorExpiredError();
     }
-    return { events, next: { epoch, position }, hasMore };
+    // If retention has emptied the log, a cursor at its beginning would count as expired.
+    const isEmpty = after === undefined && position === BEFORE_FIRST;
+    return { events, next: { epoch, position: isEmpty ? trimmed : position }, hasMore };
   }
 
   async readLast(account: string, count: number, filter: EventFilter = {}): Promise<EventPage> {
@@ -102,18 +111,20 @@ export class RedisEventLog implements EventLog {
 
   async trim(account: string, { maxAgeMs, maxCount }: EventRetention): Promise<number> {
     const keys = eventLogRedisKeys(this.keys(account));
-    const oldest = (await redisTime(this.redis, keys.log)) - maxAgeMs;
-    return Number(await trim.run(this.redis, keys, { maxCount, oldest, maxExamined: MAX_TRIMMED }));
+    const oldest = (await readRedisTime(this.redis, keys.log)) - maxAgeMs;
+    return Number(
+      await trimEventLogScript.run(this.redis, keys, { maxCount, oldest, maxExamined: MAX_TRIMMED }),
+    );
   }
 
   async dispatchLagMs(account: string): Promise<number> {
     const { log, logCounters } = eventLogRedisKeys(this.keys(account));
-    const mark = (await this.redis.hget(logCounters, 'dispatched')) ?? '0-0';
+    const mark = (await this.redis.hget(logCounters, 'dispatched')) ?? BEFORE_FIRST;
     const [first] = await this.redis.xrange(log, `(${mark}`, '+', 'COUNT', 1);
     if (first === undefined) return 0;
     // A position begins with the time at which its event was recorded, in milliseconds since 1970 by Redis'
     // clock.
-    return Math.max((await redisTime(this.redis, log)) - Number.parseInt(first[0], 10), 0);
+    return Math.max((await readRedisTime(this.redis, log)) - Number.parseInt(first[0], 10), 0);
   }
 
   async installedAt(account: string): Promise<Date | undefined> {
@@ -152,11 +163,11 @@ export class RedisEventLog implements EventLog {
   }
 
   private async state(account: string): Promise<{ epoch: string; last: string; trimmed: string }> {
-    const reply = await open.run(this.redis, eventLogRedisKeys(this.keys(account)), {
+    const reply = await openEventLogScript.run(this.redis, eventLogRedisKeys(this.keys(account)), {
       events: appendEventsLuaArguments(account, []),
     });
     const { epoch, last, trimmed } = reply as { epoch: string; last: string | null; trimmed: string | null };
-    return { epoch, last: last ?? '0-0', trimmed: trimmed ?? '0-0' };
+    return { epoch, last: last ?? BEFORE_FIRST, trimmed: trimmed ?? BEFORE_FIRST };
   }
 
   private keys(account: string): AccountKeys {
@@ -168,6 +179,6 @@ export class RedisEventLog implements EventLog {
 function selectsAll(filter: EventFilter): boolean {
   const { types, contactId, accepts } = filter;
   return (
-    types === undefined && contactId === undefined && accepts === undefined && !filtersByEventData(filter)
+    types === undefined && contactId === undefined && accepts === undefined && !hasEventDataFilter(filter)
   );
 }

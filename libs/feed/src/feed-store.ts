@@ -7,7 +7,7 @@ import type { KnownMessage } from './snapshot/known-message.js';
 import type { ListedContacts } from './snapshot/listed-contacts.js';
 import type { PollState } from './snapshot/poll-state.js';
 import type { NextDue } from './poll/poll-queue.js';
-import type { ContactRates } from './schedule/poll-plans.js';
+import type { ContactRates } from './schedule/poll-interval-planner.js';
 import type { UnreadableElementHistory } from './snapshot/unreadable-elements.js';
 
 /** Snapshot of one contact in the contact list. */
@@ -41,8 +41,8 @@ export interface KnownContacts {
    */
   listedAt?: number;
   /**
-   * True if a contact list of the account was ever committed completely. Stays true if the stored contacts are lost,
-   * while {@link listedAt} is then absent.
+   * True if a contact list of the account was ever committed completely. Stays true even if the stored
+   * contacts are lost; {@link listedAt} is absent in that case.
    */
   wasListedBefore: boolean;
   /**
@@ -399,7 +399,7 @@ export interface FeedStore {
     ids: readonly string[],
   ): Promise<Map<string, KnownMessage>>;
 
-  /** Returns a histogram of the account's contacts by how often each of them changes. */
+  /** Returns a histogram of the message rates of the account's contacts. */
   contactRates(account: string): Promise<ContactRates>;
 
   /** Returns the snapshots of all known messages of a contact, by message id. */

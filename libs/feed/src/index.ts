@@ -14,15 +14,15 @@
  * | `delay/`    | measurement of the detection delay |
  * | `redis/`    | store and poll queue on Redis |
  */
-export { ContactListPoll } from './contacts/contact-list-poll.js';
-export { ContactPoll } from './poll/contact-poll.js';
+export { ContactListPoller } from './contacts/contact-list-poller.js';
+export { ContactPoller } from './poll/contact-poller.js';
 export { type PollReport } from './delay/poll-report.js';
 export { MIN_ABSENCE_UNTIL_DELETED_MS, type FeedSettings } from './poll/feed-settings.js';
 export { type DetectionDelay, type FeedOverview, type ListFault } from './schedule/feed-overview.js';
 export { type FeedStore, type PollCommit } from './feed-store.js';
 export { AgendaNotifyingFeedStore } from './redis/agenda-notifying-feed-store.js';
-export { POLL_TASK_NAMES, SchedulerBackedPollAgenda } from './poll/poll-hints.js';
-export { type BudgetForecast, forecastPolling } from './schedule/poll-outlook.js';
+export { POLL_TASK_NAMES, SchedulerPollAgenda } from './poll/poll-hints.js';
+export { type BudgetForecast, forecastPolling } from './schedule/polling-forecast.js';
 export {
   type ClaimedPoll,
   type ClaimReply,
@@ -47,4 +47,4 @@ export { RedisFeedStore } from './redis/redis-feed-store.js';
 export { RedisPollQueue } from './redis/redis-poll-queue.js';
 export { RedisVolatileFields } from './redis/redis-volatile-fields.js';
 export { type VolatileField, type VolatileFieldStore } from './form/volatile-fields.js';
-export { type PollDueTimes, RedisPollDueTimes } from './redis/redis-poll-due-times.js';
+export { type PollDueTimes, RedisPollDueTimeReader } from './redis/redis-poll-due-time-reader.js';

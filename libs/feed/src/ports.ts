@@ -77,7 +77,7 @@ export interface FeedSource {
 }
 
 /** Collects what a look-up of sends reads. The caller of the look-up provides this object. */
-export interface LookUpReads {
+export interface LookupReads {
   readonly contactIds: readonly string[];
   /** Number of messages that the look-up read. A message that it read twice counts twice. */
   readonly messagesRead: number;
@@ -95,11 +95,11 @@ export interface Sightings {
   contactId: string;
   /** Messages that were not known before this poll, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Known messages of which a field changed that events report by name, for example the text. */
+  /** Known messages with a possible change of a field that is compared with sends, such as the text. */
   editedMessages: readonly UpstreamMessage[];
   /**
-   * Other known messages of which a flag (`delivered`, `read`) or another field changed, and deleted messages that
-   * appeared again.
+   * Other changed messages: known messages with a change of a flag (`delivered`, `read`) or of another field,
+   * and deleted messages that appeared again.
    */
   otherChangedMessages: readonly UpstreamMessage[];
   /**
@@ -112,7 +112,7 @@ export interface Sightings {
   /** Number of messages that the poll compared, including those that are neither new nor changed. */
   messagesRead: number;
   /** What the look-up of sends has read so far. Absent if the poll is not part of a look-up. */
-  lookUp?: LookUpReads;
+  lookup?: LookupReads;
 }
 
 /** The send that a message belongs to. */

@@ -1,5 +1,5 @@
 import { observeMethodCalls } from '#platform';
-import type { ContactPoll, FeedSource, FeedStore, PollQueue, ReadPurpose } from '#feed';
+import type { ContactPoller, FeedSource, FeedStore, PollQueue, ReadPurpose } from '#feed';
 import {
   type Counter,
   DELAY_BUCKET_BOUNDS_SECONDS,
@@ -88,7 +88,7 @@ export class FeedMetrics {
   }
 
   /** Wraps the polls of contacts in an object that reports how many requests each poll made. */
-  observeContacts(contacts: ContactPoll): ContactPoll {
+  observeContacts(contacts: ContactPoller): ContactPoller {
     const observe = (purpose: ReadPurpose | undefined): void => {
       if (typeof purpose !== 'object') return;
       this.requests.labels(purpose.kind).observe(this.requestsOf.get(purpose) ?? 0);

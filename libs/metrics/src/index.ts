@@ -9,13 +9,13 @@
  * | `redis-command-observer.ts`     | reports the commands of a connection to Redis |
  * | `event-loop-lag-meter.ts`       | measures by how much timers are late |
  * | `metric-label-value-limiter.ts` | limits the number of values of a label |
- * | `metrics-authorization.ts`      | decides who may read the metrics |
+ * | `metrics-authorizer.ts`      | decides who may read the metrics |
  * | `stats/`                        | statistics of each account in the last hour, by minute, stored in Redis for the API |
  */
 export { registerClockDifferenceMetric } from './clock-metrics.js';
 export { DeliveryMetrics } from './delivery-metrics.js';
 export { FeedMetrics } from './feed-metrics.js';
-export { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization } from './metrics-authorization.js';
+export { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorizer } from './metrics-authorizer.js';
 export { type Counter, type Gauge, type Histogram, PromMetrics } from './prom-metrics.js';
 export { registerRedisCommandMetrics } from './redis-metrics.js';
 export { RelayMetrics } from './relay-metrics.js';

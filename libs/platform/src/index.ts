@@ -27,7 +27,7 @@ export { CallBatcher } from './calls/call-batcher.js';
 export { type CallInterceptors, interceptMethodCalls } from './calls/intercept-method-calls.js';
 export { type CallObservers, type ObservedCall, observeMethodCalls } from './calls/observe-method-calls.js';
 export { type Clock, clockOfThisMachine } from './time/clock.js';
-export { anySignalOf } from './time/any-signal.js';
+export { combineAbortSignals } from './time/combine-abort-signals.js';
 export { DeadlineError, pause, withDeadline } from './time/deadline.js';
 export { type BlobLocation } from './environment/blob-location.js';
 export { TRACE_SAMPLERS, type SamplerName } from './environment/samplers.js';
@@ -42,17 +42,17 @@ export {
 export { parseRedisHashReply } from './redis/hash-reply.js';
 export { type IdPrefix, newId, uniqueString } from './ids.js';
 export {
-  type Instance,
+  type ProcessInstance,
   parseProcessInstance,
   heartbeatSetRedisKey,
   formatProcessInstance,
-  timeWhenVersionsBecameMixed,
+  versionsMixedSince,
   namesOfProcessesWithKnownVersion,
-  describeThisProcess,
-} from './process/instance.js';
+  createProcessInstance,
+} from './process/process-instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
-export { lastSeenRedisRun } from './redis/redis-run.js';
-export { beginningOf } from './log/beginning-of.js';
+export { lastSeenRedisRunId } from './redis/redis-run.js';
+export { truncateText } from './log/truncate-text.js';
 export { type RedactedError, toLoggedError, logMessageOf } from './log/logged-error.js';
 export { createLogger, type Logger } from './log/logger.js';
 export { type Network, parseNetworks } from './environment/network.js';
@@ -90,15 +90,15 @@ export { checkRedisRequirements } from './redis/redis-requirements.js';
 export { createConnectionErrorLogger, openRedisAndCheckRequirements } from './redis/redis-start.js';
 export { NestFrameworkLogger } from './log/nest-framework-logger.js';
 export { type ChannelListener, RedisChannels } from './redis/redis-channels.js';
-export { RedisSubscriptionWatch } from './redis/redis-subscription-watch.js';
+export { RedisSubscriptionMonitor } from './redis/redis-subscription-monitor.js';
 export { RedisClock } from './redis/redis-clock.js';
 export { readLiveHeartbeatMembers, RedisHeartbeat, HEARTBEAT_TTL_MS } from './redis/redis-heartbeat.js';
-export { isRedisFull, type RedisMemory, redisMemory } from './redis/redis-memory.js';
+export { isRedisNearlyFull, type RedisMemory, readRedisMemory } from './redis/redis-memory.js';
 export { hasAppendOnlyFile } from './redis/redis-persistence.js';
 export { TimeLimit } from './time/time-limit.js';
 export { type LuaArguments, type LuaKeys, LuaScript } from './redis/redis-lua-script.js';
 export { type RedisArgument, EvalshaScript } from './redis/redis-script.js';
-export { redisTime } from './redis/redis-time.js';
+export { readRedisTime } from './redis/redis-time.js';
 export { parseRetryAfter } from './time/retry-after.js';
 export { isTraceContext, type TraceContext, traceIdLogField } from './trace-context.js';
 export { readVersionWithBuildHash, productVersion } from './process/version.js';

@@ -14,7 +14,7 @@
 export { BatchedRelayJobs } from './jobs/batched-relay-jobs.js';
 export { BullmqRelayJobs } from './jobs/bullmq-relay-jobs.js';
 export { FileRemovingRelayStore } from './redis/file-removing-relay-store.js';
-export { UnusedFileRemoval } from './lane/unused-file-removal.js';
+export { UnusedFileRemover } from './lane/unused-file-remover.js';
 export { AgendaNotifyingRelayStore } from './redis/agenda-notifying-relay-store.js';
 export { ProbeTriggeringUpstreamHealth } from './outage/probe-triggering-upstream-health.js';
 export { LaneRunner } from './lane/lane-runner.js';
@@ -22,7 +22,7 @@ export { MessageBinder, type Sightings } from './match/message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';
 export { RedisIdempotencyKeys } from './redis/redis-idempotency-keys.js';
 export { RedisRelayStore } from './redis/redis-relay-store.js';
-export { RedisRelayDueTimes, type RelayDueTimes } from './redis/redis-relay-due-times.js';
+export { RedisRelayDueTimeReader, type RelayDueTimes } from './redis/redis-relay-due-time-reader.js';
 export { RedisSendHistory } from './redis/redis-send-history.js';
 export { RedisSendList } from './redis/redis-send-list.js';
 export { RedisUpstreamHealth } from './outage/redis-upstream-health.js';
@@ -56,12 +56,12 @@ export {
   type IdempotencyKey,
   IdempotencyKeyReusedError,
   IDEMPOTENCY_KEY_RESERVATION_MS,
-  REQUESTABLE_OUTCOMES,
-  type RequestableOutcome,
-  type SendIntake,
+  SETTABLE_OUTCOMES,
+  type SettableOutcome,
+  type SendService,
   type SendOrigin,
   SendNotCancellableError,
   SendNotResolvableError,
-} from './send/send-intake.js';
-export { StoredSendIntake } from './send/stored-send-intake.js';
+} from './send/send-service.js';
+export { StoredSendService } from './send/stored-send-service.js';
 export { UpstreamProbe } from './outage/upstream-probe.js';

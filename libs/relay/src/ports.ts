@@ -11,7 +11,7 @@ export interface Sender {
    * @throws {BudgetExhaustedError} if the budget allows no request soon enough
    * @throws {UpstreamUnavailableError} during an outage, when requests for the account are suspended
    */
-  admit(account: string): Promise<BudgetTokenCheck>;
+  takeBudgetToken(account: string): Promise<BudgetTokenCheck>;
 
   /** Returns the account's request budget, in requests per second. */
   budgetOf(account: string): Promise<number>;
@@ -21,7 +21,7 @@ export interface Sender {
    * expired, the function replaces the token. `RelayStore.fence` took the token when it marked the send as `relaying`.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
-  admissionOf(account: string, requestedAt: number): BudgetTokenCheck;
+  budgetTokenCheckOf(account: string, requestedAt: number): BudgetTokenCheck;
 
   /** True if requests for the account are suspended, because upstream is unavailable or rejects the account. */
   isHeld(account: string): Promise<boolean>;
@@ -29,7 +29,7 @@ export interface Sender {
   /**
    * Makes one POST, without retries.
    * @param limit deadline for the start of the POST, including its connection; no POST begins after the deadline
-   * @param admission the result of {@link admit}
+   * @param tokenCheck the result of {@link takeBudgetToken}
    * @param address hash of the expected upstream address; the POST is not made if the account's address has changed
    * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamRequestNotSentError} mean that no POST
    * was made
@@ -38,13 +38,13 @@ export interface Sender {
     account: string,
     send: UpstreamSend,
     limit: TimeLimit,
-    admission: BudgetTokenCheck,
+    tokenCheck: BudgetTokenCheck,
     address: string | undefined,
   ): Promise<void>;
 }
 
 /** What a look-up has read so far. */
-export interface LookUpReads {
+export interface LookupReads {
   /** The contacts whose messages the look-up read or tried to read. */
   readonly contactIds: readonly string[];
   /** Number of messages that the look-up read. A message that it read twice counts twice. */
@@ -58,7 +58,7 @@ export interface LookUpReads {
 }
 
 /** Options for reading a recipient's messages. */
-export interface LookUpOptions {
+export interface LookupOptions {
   /**
    * The last read of the contact list must not be earlier than this time, in milliseconds since 1970 by Redis' clock.
    * If it is earlier, the look-up counts as incomplete. Absent: the age of the list does not matter.
@@ -70,7 +70,7 @@ export interface LookUpOptions {
    */
   isLowPriority?: boolean;
   /** An object to which the look-up adds what it reads, also if the look-up fails later. */
-  reads?: LookUpReads;
+  reads?: LookupReads;
 }
 
 /** Reads the messages and contacts of recipients from upstream. */
@@ -80,7 +80,7 @@ export interface Lookup {
    * was incomplete: a message that was not found may then still exist.
    * @throws {UpstreamError} if upstream could not be read
    */
-  lookUp(account: string, phoneNumber: string, options?: LookUpOptions): Promise<boolean>;
+  lookUp(account: string, phoneNumber: string, options?: LookupOptions): Promise<boolean>;
 
   /**
    * Reads the account's contact list from upstream.

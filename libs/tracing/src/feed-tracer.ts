@@ -1,5 +1,5 @@
 import type { NewEvent } from '#events';
-import type { ContactListPoll, ContactPoll, FeedSource, FeedStore, PollCommit } from '#feed';
+import type { ContactListPoller, ContactPoller, FeedSource, FeedStore, PollCommit } from '#feed';
 import { interceptMethodCalls, logMessageOf, type TraceContext } from '#platform';
 import { type Attributes, isSampled, type TraceSpan, type Tracing } from './tracing.js';
 
@@ -19,8 +19,8 @@ export class FeedTracer {
 
   constructor(private readonly tracing: Tracing) {}
 
-  /** Returns a {@link ContactPoll} that works like the given one and begins a new trace for each read. */
-  interceptContacts(contacts: ContactPoll): ContactPoll {
+  /** Returns a {@link ContactPoller} that works like the given one and begins a new trace for each read. */
+  interceptContacts(contacts: ContactPoller): ContactPoller {
     return interceptMethodCalls(contacts, {
       poll: (proceed, account, contactId, ...rest) =>
         this.poll(POLL, account, contactId, () => proceed(account, contactId, ...rest)),
@@ -33,8 +33,8 @@ export class FeedTracer {
     });
   }
 
-  /** Returns a {@link ContactListPoll} that works like the given one and begins a new trace for each read. */
-  interceptContactList(list: ContactListPoll): ContactListPoll {
+  /** Returns a {@link ContactListPoller} that works like the given one and begins a new trace for each read. */
+  interceptContactList(list: ContactListPoller): ContactListPoller {
     return interceptMethodCalls(list, {
       poll: (proceed, account, ...rest) =>
         this.poll('poll contact list', account, undefined, () => proceed(account, ...rest)),

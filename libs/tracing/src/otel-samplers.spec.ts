@@ -45,10 +45,7 @@ describe('the trace sampler', () => {
     ['parentbased_always_on', 'every trace', true, true],
     ['parentbased_always_off', 'no trace', false, false],
     ['parentbased_traceidratio', 'only traces with low ids', true, false],
-  ] as const)(
-    'of the kind "%s" with the ratio 0.5, if no caller began the trace, records %s',
-    (name, _, low, high) => {
-      expect([records(name, 0.5, LOW), records(name, 0.5, HIGH)]).toEqual([low, high]);
-    },
-  );
+  ] as const)('"%s" with the ratio 0.5 records %s if no caller began the trace', (name, _, low, high) => {
+    expect([records(name, 0.5, LOW), records(name, 0.5, HIGH)]).toEqual([low, high]);
+  });
 });

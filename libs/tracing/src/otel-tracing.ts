@@ -18,7 +18,7 @@ import {
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import {
   type CommonEnvironment,
-  type Instance,
+  type ProcessInstance,
   type Logger,
   type TraceContext,
   withDeadline,
@@ -52,7 +52,7 @@ export class OtelTracing implements Tracing {
    */
   constructor(
     service: string,
-    { name, version }: Instance,
+    { name, version }: ProcessInstance,
     environment: TracingEnvironment,
     private readonly logger: Logger,
   ) {

@@ -1,11 +1,11 @@
-import type { Instance, Logger } from '#platform';
+import type { ProcessInstance, Logger } from '#platform';
 import type { TracingEnvironment } from './otel-tracing.js';
 import type { Tracing } from './tracing.js';
 
 /** Starts tracing if `OTEL_EXPORTER_OTLP_ENDPOINT` is set. OpenTelemetry is loaded only then. */
 export async function startTracing(
   service: string,
-  instance: Instance,
+  instance: ProcessInstance,
   environment: TracingEnvironment,
   logger: Logger,
 ): Promise<Tracing | undefined> {

@@ -19,7 +19,7 @@ export { type BudgetTokenCheck } from './budget/budget-token-check.js';
 export { FAILURES_UNTIL_BREAKER_OPENS } from './account/circuit-breaker.js';
 export { phoneNumbersOf, type UpstreamContact } from './reply/contact.js';
 export { type ContactList, type ContactReader, type RequestedContact } from './reply/contact-list.js';
-export { GATEWAY_HEADER } from './http/gateway-mark.js';
+export { GATEWAY_HEADER } from './http/gateway-header.js';
 export { HttpUpstream } from './http/http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './reply/message.js';
 export { RedisRequestBudget } from './budget/redis-request-budget.js';
@@ -59,7 +59,7 @@ export {
   type UpstreamQuery,
   type UpstreamSend,
 } from './upstream.js';
-export { hashOfUpstreamAddress } from './upstream-stamp.js';
+export { hashOfUpstreamAddress } from './upstream-address-hash.js';
 export {
   type Outage,
   OUTAGE_KINDS,

@@ -16,7 +16,7 @@ export interface UpstreamAddress {
    * Replaces an expired token of the budget. Must be awaited right before the request is sent. See
    * {@link BudgetTokenCheck}.
    */
-  admission?: BudgetTokenCheck;
+  tokenCheck?: BudgetTokenCheck;
 }
 
 /** A file that is posted with a send. */
@@ -35,7 +35,7 @@ export interface UpstreamSend {
   type: string;
   message?: string;
   fileUrl?: string;
-  /** Additional form fields, by name. The other properties of a send must not occur here. */
+  /** Additional form fields, by name. None of them may have the name of another property of the send. */
   extraFields?: Readonly<Record<string, string>>;
   file?: UpstreamFile;
 }
@@ -60,7 +60,7 @@ export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
 export interface Upstream {
   /**
    * Posts a send to upstream. Resolves when upstream has answered that the send is queued.
-   * @param limit time limit after which the exchange no longer begins
+   * @param limit time limit for the start of the exchange; after it, no connection is opened
    * @throws {UpstreamRequestNotSentError} if the request was not written, for example because the time limit was over
    */
   send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void>;

@@ -12,7 +12,7 @@
  * | `destination/` | makes one HTTP request: rejects forbidden addresses, resolves names, reads the reply |
  * | `redis/`       | stores endpoints and deliveries in Redis |
  */
-export { BacklogRefill } from './dispatch/backlog-refill.js';
+export { BacklogRefiller } from './dispatch/backlog-refiller.js';
 export { BullmqDeliveryJobs } from './delivery/bullmq-delivery-jobs.js';
 export { type AttemptResult, DeliveryAttempter } from './attempt/delivery-attempter.js';
 export { DeliveryManager } from './delivery/delivery-manager.js';
@@ -36,8 +36,8 @@ export type {
   RetryResult,
 } from './delivery/delivery-store.js';
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
-export { RecentEventCache } from './delivery/recent-events.js';
-export { DestinationCheck } from './destination/destination-check.js';
+export { RecentEventCache } from './delivery/recent-event-cache.js';
+export { WebhookUrlChecker } from './destination/webhook-url-checker.js';
 export { DestinationGuard } from './destination/destination-guard.js';
 export { EventDispatcher } from './dispatch/event-dispatcher.js';
 export {
@@ -53,9 +53,9 @@ export {
   HEALTH_OF_NEW_ENDPOINT,
 } from './endpoint/endpoint-health.js';
 export {
-  EndpointSecretReencryption,
+  EndpointSecretReencrypter,
   type EndpointReencryptionCounts,
-} from './registry/endpoint-secret-reencryption.js';
+} from './registry/endpoint-secret-reencrypter.js';
 export { EndpointSecretManager, type Rotation } from './registry/endpoint-secret-manager.js';
 export {
   type EndpointStore,
@@ -73,8 +73,8 @@ export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
 export { type DeliveryDueTimes, RedisDeliveryDueTimeReader } from './redis/redis-delivery-due-time-reader.js';
 export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
-export { type RequestedDelivery, SingleEventDeliverer } from './dispatch/requested-deliveries.js';
-export { EventReplayer, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replays.js';
+export { type RequestedDelivery, SingleEventDeliverer } from './dispatch/single-event-deliverer.js';
+export { EventReplayer, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replayer.js';
 export { type Resolver, createSystemResolver } from './destination/resolver.js';
 export type { RetryPolicy } from './delivery/retry-policy.js';
 export { WebhookConflictError } from './endpoint/webhook-conflict.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { RedisAccountErasure, RedisAccountStore } from '#accounts';
+import { RedisAccountEraser, RedisAccountStore } from '#accounts';
 import {
   accountKeys,
   closeRedis,
@@ -58,7 +58,7 @@ describe.each([
     });
   });
 
-  const erasure = (leaseMs?: number): RedisAccountErasure => new RedisAccountErasure(redis, prefix, leaseMs);
+  const erasure = (leaseMs?: number): RedisAccountEraser => new RedisAccountEraser(redis, prefix, leaseMs);
   const removal = (by = erasure()): AccountRemoval =>
     new AccountRemoval(store, by, blobs, { lateMs: LATE_MS, lookEveryMs: 20, againMs: 50 }, logger);
   const yes = (): Promise<boolean> => Promise.resolve(true);
@@ -149,7 +149,7 @@ describe.each([
     const dying = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
     await once(dying, 'ready');
     // This worker dies after it has got the lease.
-    const passed = new RedisAccountErasure(dying, prefix, 300).pass('a', () => {
+    const passed = new RedisAccountEraser(dying, prefix, 300).pass('a', () => {
       dying.disconnect();
       return Promise.resolve(true);
     });

@@ -53,7 +53,7 @@ describe.each([
     expect(await other.revision()).toBe(stamps[3]);
   });
 
-  it('are found and listed unchanged in every process as soon as they were added', async () => {
+  it('can be found and listed unchanged by every process as soon as they are added', async () => {
     expect([await store.list(), await store.find('a')]).toEqual([[], undefined]);
     await store.add(account('a', { polling: false, requestsPerSecond: 0.5 }));
     await store.add(account('b'));

@@ -93,7 +93,7 @@ describe.each([
     expect(await stored()).toEqual({ [kept]: String(TIME) });
   });
 
-  it('are removed when another use is recorded, if an earlier build has removed the API keys', async () => {
+  it('are removed when the next use is recorded if an earlier build removed the API keys without their recorded uses', async () => {
     const ids = [await makeKey(), await makeKey(), await makeKey()];
     await record(Object.fromEntries(ids.map((id) => [id, TIME])));
     await redis.hdel(keyOf('api-keys'), ...ids);

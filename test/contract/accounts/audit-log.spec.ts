@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { type AuditEntry, isAuditLogPosition, RedisAccountErasure, RedisAuditLog } from '#accounts';
+import { type AuditEntry, isAuditLogPosition, RedisAccountEraser, RedisAuditLog } from '#accounts';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis } from '../../support/redis-server.js';
@@ -88,7 +88,7 @@ describe.each([
     expect(await redis.xlen(`${prefix}:{sales}:audit`)).toBe(BOUNDS.maxEntries);
   });
 
-  it('neither shows nor keeps entries that are older than the retention', async () => {
+  it('neither shows nor keeps entries that are older than the retention period', async () => {
     const stream = `${prefix}:{sales}:audit`;
     await redis.xadd(stream, `${Date.now() - 91 * DAY_MS}-0`, 'entry', JSON.stringify(entryOf('old')));
     expect(await shown()).toEqual([]);
@@ -103,7 +103,7 @@ describe.each([
     for (const account of ['sales', 'support'])
       for (const frequency of ['rare', 'frequent'] as const)
         await log.append(account, entryOf(account), frequency);
-    await new RedisAccountErasure(redis, prefix).pass('sales', () => Promise.resolve(true));
+    await new RedisAccountEraser(redis, prefix).pass('sales', () => Promise.resolve(true));
     const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
     const keys = (await Promise.all(nodes.map((node) => node.keys(`${prefix}:*`)))).flat();
     expect(keys.sort()).toEqual([`${prefix}:{support}:audit`, `${prefix}:{support}:audit:frequent`]);

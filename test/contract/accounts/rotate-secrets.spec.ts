@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   accountEncryptionContext,
-  UpstreamApiKeyReencryption,
+  UpstreamApiKeyReencrypter,
   registerEncryptionKeyId,
   RedisAccountStore,
   RedisEncryptionKeyIds,
@@ -22,9 +22,9 @@ import {
   clockOfThisMachine,
 } from '#platform';
 import {
-  DestinationCheck,
+  WebhookUrlChecker,
   DestinationGuard,
-  EndpointSecretReencryption,
+  EndpointSecretReencrypter,
   EndpointManager,
   EndpointSecretManager,
   RedisDeliveryStore,
@@ -87,7 +87,7 @@ describe.each([
 
   /** The webhooks, read by a process with this key. */
   const registry = (cipher: SecretCipher): EndpointManager => {
-    const check = new DestinationCheck(
+    const check = new WebhookUrlChecker(
       new DestinationGuard(parseNetworks('127.0.0.0/8')),
       createSystemResolver(),
     );
@@ -188,7 +188,7 @@ describe.each([
         return accounts.change(id, change);
       },
     };
-    await expect(new UpstreamApiKeyReencryption(mortal, RING).reencryptAll()).rejects.toThrow('killed');
+    await expect(new UpstreamApiKeyReencrypter(mortal, RING).reencryptAll()).rejects.toThrow('killed');
     expect(counts(await rotate())[0]).toEqual([2, 1, 0]);
   });
 
@@ -197,7 +197,7 @@ describe.each([
     const { id } = await endpoint('a', OLD_CIPHER);
     const { id: gone } = await endpoint('a', OLD_CIPHER);
     let fresh: string | undefined;
-    const seals = new UpstreamApiKeyReencryption(
+    const seals = new UpstreamApiKeyReencrypter(
       {
         list: async () => {
           const read = await accounts.list();
@@ -209,7 +209,7 @@ describe.each([
       },
       RING,
     );
-    const endpointSeals = new EndpointSecretReencryption(
+    const endpointSeals = new EndpointSecretReencrypter(
       {
         list: async (owner) => {
           const read = await endpoints.list(owner);
@@ -332,8 +332,8 @@ describe.each([
   });
 });
 
-describe('a process that starts while Redis is away', () => {
-  it('records the id of its encryption key once Redis is back, and reports an error if the process lacks a recorded key', async () => {
+describe('a process that starts while Redis is unavailable', () => {
+  it('records the id of its encryption key once Redis is available, and reports an error if the process lacks a recorded key', async () => {
     await withTestRedis(async ({ url, server }) => {
       const open = (): RedisClient => openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       const logger = createLogger('test', 'silent');

@@ -139,7 +139,7 @@ describe.each([
     expect(Date.now() - Date.parse(session.expiresAt)).toBeLessThan(1_000);
   });
 
-  it('end with the expiry of their API key', async () => {
+  it('end when their API key expires', async () => {
     const end = Date.now() + 60_000;
     const { token, session } = await sessions.create(await storedKey(end));
     expect(Date.parse(session.expiresAt)).toBe(end);
@@ -149,7 +149,7 @@ describe.each([
     await eventually('the session ends', async () => (await sessions.find(short.token)) === undefined);
   });
 
-  it('end with the revocation of their API key, and with the removal of its account', async () => {
+  it('end when their API key is revoked, or when its account is removed', async () => {
     const [owner, other] = [await storedKey(), await storedKey()];
     const [made, others] = [await sessions.create(owner), await sessions.create(other)];
     await keyStore.remove(owner.keyId);
@@ -170,7 +170,7 @@ describe.each([
     ).toBeUndefined();
   });
 
-  it('can be ended once by request, and are then recorded as revoked', async () => {
+  it('can be ended only once, and are then recorded as revoked', async () => {
     const [gone, stays] = [await sessions.create(FIXED), await sessions.create(FIXED)];
     expect(await sessions.end(gone.token)).toBe(true);
     expect(await sessions.end(gone.token)).toBe(false);
@@ -179,7 +179,7 @@ describe.each([
     expect(await revoked()).toEqual([gone.session.id]);
   });
 
-  it('are limited per API key: a new session ends the sessions that the caller names and, above the limit, the session unused for longest', async () => {
+  it('are limited per API key: a new session ends the sessions that the caller names and, if the limit is exceeded, the least recently used session', async () => {
     const eager = withLimits({ renewMs: 1 });
     const first = await eager.create(FIXED);
     const second = await eager.create(FIXED, [first.session.id]);

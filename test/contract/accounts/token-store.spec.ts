@@ -80,7 +80,7 @@ describe.each([
   }
   const key = (...parts: string[]): string => [prefix, '{.accounts}', ...parts].join(':');
 
-  it('give the caller the account, the API key, the scopes, the contacts and the expiry of the token', async () => {
+  it('authenticate a caller with the account, the API key, the scopes, the contacts and the expiry of the token', async () => {
     const owner = await storedKey();
     const before = Date.now();
     const made = await tokens.create(owner, {
@@ -125,7 +125,7 @@ describe.each([
     expect(livesOf.map((ms) => Math.ceil(ms / 60_000))).toEqual([1, 10, 10]);
   });
 
-  it('end at their expiry, and with the expiry of their API key if that is earlier', async () => {
+  it('end when they expire, or when their API key expires if that is earlier', async () => {
     const end = Date.now() + 60_000;
     const owner = await storedKey(end);
     const made = await tokens.create(owner, { ...WANTED, expiresInSeconds: DAY_MS / 1_000 });

@@ -108,7 +108,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
       expect(first).toMatchObject({ kind: 'message', message: { id: ids[0] }, send: null });
   });
 
-  it('reaches the oldest messages if upstream shortens pages to 50 messages, and the list has grown beyond a page', async () => {
+  it('returns all messages down to the oldest if upstream limits pages to 50 messages, and the list grows beyond one page', async () => {
     harness.control('settings', { limitCap: 50 });
     const timestamp = Date.now() - 3_600_000;
     const ids = harness.createMessages(contact, { count: 45, timestamp, intervalMs: 1_000 });

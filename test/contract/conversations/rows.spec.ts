@@ -157,7 +157,7 @@ describe('the conversation of a contact', () => {
   });
 
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
-    'is recalculated when messages are deleted (order of messages: %s)',
+    'is recalculated from the remaining messages when messages are deleted (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -279,7 +279,7 @@ describe('a send in a conversation', () => {
     expect(shown?.lastActivityAt).toBe(shown?.last?.at);
   });
 
-  it('is shown under the contact if the id of the contact is its phone number, and the conversation stays when its last send ends', async () => {
+  it('is shown under the contact if the id of the contact equals the phone number; the conversation remains after all its sends are cancelled', async () => {
     const { harness } = here;
     const first = await accept(NUMBER, 'before the contact exists');
     const contactId = harness.createContact(NUMBER);
@@ -361,7 +361,7 @@ describe('a send in a conversation', () => {
 });
 
 describe('the list of conversations', () => {
-  it('is sorted by last activity and id; while some conversations move, its pages contain each of the other conversations exactly once', async () => {
+  it('is sorted by last activity and id; while some conversations change position, the pages contain every other conversation exactly once', async () => {
     const { harness } = here;
     const contacts = Array.from({ length: 12 }, (_, i) => harness.createContact(`+1555777${1000 + i}`));
     const timestamp = Date.now() - DAY_MS;

@@ -158,7 +158,7 @@ describe('a listener for new events in the log', () => {
     await waiting;
   });
 
-  it('counts as reliable only while it receives messages that it sends to itself through Redis; when these messages stop, it wakes every caller that waits for events', async () => {
+  it('counts as reliable only while it receives its own test messages through Redis; when these messages stop, it wakes every waiting caller', async () => {
     expect(one.notifier.isTrusted()).toBe(false);
     const notifier = new RedisEventLogNotifier(
       new RedisChannels(() => open(server.url, 'patient'), 'tidings', one.redis),

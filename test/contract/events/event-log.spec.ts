@@ -128,7 +128,7 @@ describe('an event’s id', () => {
     expect(after?.sequence).toBe(1);
   });
 
-  it('finds the event only in the log of its account', async () => {
+  it('can be looked up only in the log of the account of the event', async () => {
     await log.append(ACCOUNT, many(3));
     const [, second] = await all();
     expect(await log.find(ACCOUNT, second?.id ?? '')).toEqual(second);
@@ -353,6 +353,16 @@ describe('event retention', () => {
     await log.append(ACCOUNT, many(1));
     expect((await log.read(ACCOUNT, end, 10)).events.map(({ sequence }) => sequence)).toEqual([6]);
   });
+
+  it('that empties the log leaves it readable: a read without a cursor returns a valid cursor', async () => {
+    await log.append(ACCOUNT, many(5));
+    await dispatchAll();
+    await log.trim(ACCOUNT, { ...keep, maxCount: 0 });
+    const { events, next } = await log.read(ACCOUNT, undefined, 10);
+    expect(events).toEqual([]);
+    await log.append(ACCOUNT, many(1));
+    expect((await log.read(ACCOUNT, next, 10)).events.map(({ sequence }) => sequence)).toEqual([6]);
+  });
 });
 
 describe('consumers of the log', () => {
@@ -375,7 +385,7 @@ describe('consumers of the log', () => {
     }
   }
 
-  it('are refused while another consumer holds the lease, and get the time until that lease expires', async () => {
+  it('are refused while another consumer holds the lease, and are told how long that lease is still valid', async () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
     await log.append(ACCOUNT, many(10));
     expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);

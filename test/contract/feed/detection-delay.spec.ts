@@ -232,7 +232,7 @@ describe('the polling status of an account', () => {
     expect((await here.harness.store.overview(ACCOUNT)).skipped).toBe(3);
   });
 
-  it('contains the number and the delay of due deep reads, and the histogram of how often contacts change', async () => {
+  it('contains the number of overdue reads of older messages, how late they are, and the histogram of message rates', async () => {
     const { harness } = here;
     await watched();
     const now = await redisNow();

@@ -19,7 +19,7 @@ describe('a read of all pages', () => {
   });
 });
 
-describe('a message below the head whose page upstream cannot return', () => {
+describe('an older message whose page upstream cannot return', () => {
   it('is skipped and counted once; all other messages are read, and the order in which upstream lists messages stays known', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(50);
@@ -42,7 +42,7 @@ describe('a message below the head whose page upstream cannot return', () => {
 
 describe('a message whose page upstream cannot return', () => {
   it.each([4, 8, 11])(
-    'hides no other message if upstream limits pages to 3 messages (failing message: %i of 12)',
+    'does not prevent the detection of changes of other messages if upstream limits pages to 3 messages (failing message: %i of 12)',
     async (index) => {
       const { harness } = here;
       harness.control('settings', { limitCap: 3 });
@@ -60,7 +60,7 @@ describe('a message whose page upstream cannot return', () => {
 
 describe('a new message whose page upstream cannot return', () => {
   it.each([45, 3])(
-    'hides no later message at the end of an oldest-first list of %i messages',
+    'does not prevent the detection of later messages at the end of an oldest-first list of %i messages',
     async (count) => {
       const { harness } = here;
       harness.control('settings', { order: 'oldestFirst', limitCap: PAGE_LIMIT });
@@ -81,7 +81,7 @@ describe('a new message whose page upstream cannot return', () => {
   );
 
   it.each(['newestFirst', 'oldestFirst'])(
-    'hides no other message if it is the first on page 1, and the messages have equal timestamps (order of messages: %s)',
+    'does not prevent the detection of other new messages if it is the first on page 1, and the messages have equal timestamps (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -98,7 +98,7 @@ describe('a new message whose page upstream cannot return', () => {
     },
   );
 
-  it('causes a bounded number of requests if upstream fails to return every message', async () => {
+  it('causes at most 20 requests per poll if upstream cannot return any message', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'oldestFirst' });
     const { contactId, ids } = await here.createKnownContact(45);
@@ -114,8 +114,8 @@ describe('a new message whose page upstream cannot return', () => {
   });
 });
 
-describe('a message above the last page of an oldest-first list that upstream cannot return', () => {
-  it('causes no read of all pages after each poll', async () => {
+describe('a message before the last page of an oldest-first list, if upstream cannot return that message,', () => {
+  it('does not cause a read of all pages after each poll', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'oldestFirst', limitCap: PAGE_LIMIT });
     const contactId = harness.createContact(NUMBER);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { eventToJson, type LoggedEvent, RedisEventLog } from '#events';
 import {
   MIN_ABSENCE_UNTIL_DELETED_MS,
-  ContactListPoll,
-  ContactPoll,
+  ContactListPoller,
+  ContactPoller,
   type FeedSettings,
   type FeedSource,
   type RecordedMessages,
@@ -46,8 +46,8 @@ export class FeedHarness {
   readonly blobs: FileBlobStore;
   readonly upstream: HttpUpstream;
   readonly source: FeedSource;
-  readonly list: ContactListPoll;
-  readonly polls: ContactPoll;
+  readonly list: ContactListPoller;
+  readonly polls: ContactPoller;
   readonly lookup: RecipientMessageReader;
   /** Reads the last forms of messages from the event log, as the worker does. */
   private readonly recordedMessages: RecordedMessages = {
@@ -82,7 +82,7 @@ export class FeedHarness {
         this.upstream.listMessages(address, contactId, page, limit, knownDigest),
     };
     this.volatile = new RedisVolatileFields(redis, prefix);
-    this.list = new ContactListPoll(this.store, this.source, MIN_ABSENCE_UNTIL_DELETED_MS, undefined, {
+    this.list = new ContactListPoller(this.store, this.source, MIN_ABSENCE_UNTIL_DELETED_MS, undefined, {
       store: this.volatile,
       logger: this.logger,
     });
@@ -113,8 +113,8 @@ export class FeedHarness {
     undated: 'silent' | 'emit' = 'silent',
     more: Partial<FeedSettings> = {},
     logger = this.logger,
-  ): ContactPoll {
-    return new ContactPoll(
+  ): ContactPoller {
+    return new ContactPoller(
       this.store,
       source,
       new MessageBinder(this.sends, this.logger),

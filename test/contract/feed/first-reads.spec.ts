@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactListPoll } from '#feed';
+import { MIN_ABSENCE_UNTIL_DELETED_MS, ContactListPoller } from '#feed';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
@@ -47,7 +47,7 @@ describe('the first read of the messages of a contact', () => {
     const [yesterday = ''] = harness.createMessages(contactId, { timestamp: Date.now() - DAY_MS / 2 });
     const [since = ''] = harness.createMessages(contactId, { timestamp: Date.now() - 200_000 });
     const addedAt = (): Promise<number> => Promise.resolve(Date.now() - addedAgoMs);
-    await new ContactListPoll(harness.store, harness.source, MIN_ABSENCE_UNTIL_DELETED_MS, addedAt).poll(
+    await new ContactListPoller(harness.store, harness.source, MIN_ABSENCE_UNTIL_DELETED_MS, addedAt).poll(
       ACCOUNT,
     );
     await harness.sweep();
@@ -62,7 +62,7 @@ describe('the first read of the messages of a contact', () => {
     await harness.redis.del(`${harness.prefix}:{${ACCOUNT}}:contact:${contactId}`);
     harness.createMessages(harness.createContact('+15551234568'), { timestamp: Date.now() - 200_000 });
     const addedAt = (): Promise<number> => Promise.resolve(Date.now() - 300_000);
-    await new ContactListPoll(harness.store, harness.source, MIN_ABSENCE_UNTIL_DELETED_MS, addedAt).poll(
+    await new ContactListPoller(harness.store, harness.source, MIN_ABSENCE_UNTIL_DELETED_MS, addedAt).poll(
       ACCOUNT,
     );
     await harness.sweep();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ContactListPoll } from '#feed';
+import { ContactListPoller } from '#feed';
 import { HttpUpstream, UpstreamError } from '#upstream';
 import { contactIdOf, ListServer, type ServedList } from '../../support/list-server.js';
 import { ACCOUNT } from './feed-harness.js';
@@ -15,13 +15,13 @@ const TIMEOUT_MS = 60_000;
 
 let server: ListServer;
 let upstream: HttpUpstream;
-let poll: ContactListPoll;
+let poll: ContactListPoller;
 
 beforeEach(async () => {
   server = await ListServer.start();
   upstream = new HttpUpstream(TIMEOUT_MS);
   const address = { baseUrl: server.baseUrl, apiKey: 'k' };
-  poll = new ContactListPoll(
+  poll = new ContactListPoller(
     here.harness.store,
     {
       ...here.harness.source,
@@ -43,7 +43,7 @@ const known = (): ReturnType<typeof here.harness.store.knownContacts> =>
   here.harness.store.knownContacts(ACCOUNT);
 
 describe('a contact list of 20 MB', () => {
-  it('makes all its contacts due at the first read, and changes nothing at a second read', async () => {
+  it('makes all its contacts due for a poll at the first read, and changes nothing at a second read', async () => {
     await read(TWENTY_MEGABYTES);
     const { version, contacts, listedAt } = await known();
     expect([contacts.size, listedAt]).toEqual([TWENTY_MEGABYTES.count, expect.any(Number)]);

@@ -89,7 +89,7 @@ describe('a page limit above 20', () => {
   );
 
   it.each([18, 20, 21, 38, 39, 40, 41, 42, 60])(
-    'that upstream ignores causes no read of all pages after each poll of an oldest-first list: %i messages',
+    'that upstream ignores does not cause a read of all pages after each poll of an oldest-first list: %i messages',
     async (count) => {
       const { harness } = here;
       harness.control('settings', { order: 'oldestFirst', limitIgnored: true });
@@ -178,7 +178,7 @@ describe('an unreadable element in a page of messages', () => {
     expect(await here.messageEvents()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
   });
 
-  it('that the first read already found is not taken for a missing message: message.deleted is emitted', async () => {
+  it('does not count as a missing message if the element was already in the first read: message.deleted is emitted', async () => {
     const { harness } = here;
     harness.control('faults', { match: { path: 'page=1' }, fault: poison('insert'), times: 'always' });
     const { contactId, ids } = await here.createKnownContact(8);

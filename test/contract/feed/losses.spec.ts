@@ -22,7 +22,7 @@ async function lose(part: Part, contactId: string): Promise<void> {
   expect(await harness.redis.del(...lost[part])).toBeGreaterThan(0);
 }
 
-describe('after Redis lost its writes of the last seconds,', () => {
+describe('after Redis lost its writes of the last few seconds,', () => {
   it('a new event of a message never has the id of a lost event', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);

@@ -278,7 +278,7 @@ describe('the lease of a claimed contact', () => {
     },
   );
 
-  it('is valid again after a renewal if Redis lost it in a failover', async () => {
+  it('is valid again after a renewal if Redis lost the lease in a failover', async () => {
     await schedule('due', 'c', -100);
     const claimed = await claimInTime();
     await redis.del(key('polls', 'leases'), key('polls', 'leased'));
@@ -309,7 +309,7 @@ describe('the lease of a claimed contact', () => {
 });
 
 describe('a read of the newest messages', () => {
-  it('that ends without a commit, because all its commits were refused, leaves the contact due', async () => {
+  it('leaves the contact due if the read ends without a successful commit', async () => {
     await schedule('due', 'c', -100);
     await one.end(ACCOUNT, await claimInTime(), 'done');
     expect(await claim(two)).toMatchObject({ kind: 'head', contactId: 'c' });

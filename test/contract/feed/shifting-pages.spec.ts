@@ -24,7 +24,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)(
       expect(await here.messageEvents()).toEqual(received(ids));
     });
 
-    it('the deletion of a message between the reads of two pages hides no other message', async () => {
+    it('no other message is missed if a message is deleted between the reads of two pages', async () => {
       const { harness } = here;
       harness.control('settings', { order });
       const { contactId } = await here.createKnownContact(25);
@@ -98,7 +98,7 @@ it('new messages in an oldest-first list are emitted even if the same number of 
   expect(await here.messageEvents()).toEqual(received(fresh));
 });
 
-it('a message that two pages show is emitted once, and so is a flag that only the second page shows', async () => {
+it('a message that appears on two pages is emitted once, and so is a flag that is set only on the second page', async () => {
   const { harness } = here;
   const { contactId } = await here.createKnownContact(5);
   const ids = harness.createMessages(contactId, { direction: 'outbound', count: 25, intervalMs: 10 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ClaimedRead, ContactPoll, FeedSource } from '#feed';
+import type { ClaimedRead, ContactPoller, FeedSource } from '#feed';
 import { accountKeys } from '#platform';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, received, WithFeedHarness } from './with-feed-harness.js';
@@ -8,7 +8,7 @@ const here = new WithFeedHarness();
 
 describe('a read of a contact', () => {
   /** Returns a poller that counts the pages that it does not compare. */
-  const counting = (): { polls: ContactPoll; unchanged: () => number } => {
+  const counting = (): { polls: ContactPoller; unchanged: () => number } => {
     let count = 0;
     const source: FeedSource = {
       ...here.harness.source,
@@ -85,7 +85,7 @@ describe('a read of a contact', () => {
     expect(await here.messageEvents()).toEqual(expect.arrayContaining(received(ids)));
   });
 
-  it('with an unchanged page turns renewals of its lease off before the commit that ends the claim', async () => {
+  it('with an unchanged page stops the renewal of its lease before the commit that ends the claim', async () => {
     const { contactId } = await here.createKnownContact(5);
     const calls: string[] = [];
     const { store } = here.harness;

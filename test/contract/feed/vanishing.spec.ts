@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ContactListPoll, MIN_ABSENCE_UNTIL_DELETED_MS } from '#feed';
+import { ContactListPoller, MIN_ABSENCE_UNTIL_DELETED_MS } from '#feed';
 import { accountKeys } from '#platform';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
 /** Poll of the contact list without a minimum time between the two reads of a deletion. */
-let list: ContactListPoll;
+let list: ContactListPoller;
 beforeEach(() => {
-  list = new ContactListPoll(here.harness.store, here.harness.source, 0);
+  list = new ContactListPoller(here.harness.store, here.harness.source, 0);
 });
 
 async function lists(count: number): Promise<void> {
@@ -61,29 +61,32 @@ describe('a missing message', () => {
   it.each([
     ['a sweep', false],
     ['a read of all pages that another missing message caused', true],
-  ])('is noticed even if it vanishes while its page was just read by %s', async (_, isRequested) => {
-    const { harness } = here;
-    const { contactId, ids } = await here.createKnownContact(5);
-    if (isRequested) {
-      harness.control('messages/delete', { id: ids[0] });
-      await harness.polls.pollHead(ACCOUNT, contactId);
-      harness.control('messages/restore', { id: ids[0] });
-      harness.store.aheadMs += 1_000;
-    }
-    const source = here.afterPage(2, async () => {
-      harness.store.aheadMs += 1_000;
-      harness.control('messages/delete', { id: ids[4] });
-      await harness.polls.pollHead(ACCOUNT, contactId);
-    });
-    await harness.poller(source, 'silent', { sweepMs: 0 }).runDeepRead(ACCOUNT, contactId, 'poll');
-    const state = await harness.store.contactState(ACCOUNT, contactId);
-    expect(state?.pollState.completeDueAt).toBeLessThanOrEqual(state?.now ?? 0);
-    expect(await harness.redis.zscore(deepReadsKey(), contactId)).not.toBeNull();
-    await harness.polls.poll(ACCOUNT, contactId);
-    harness.store.aheadMs += 2 * MIN_ABSENCE_UNTIL_DELETED_MS;
-    await harness.polls.poll(ACCOUNT, contactId);
-    expect(await here.messageEvents()).toEqual([`message.deleted ${ids[4] ?? ''}`]);
-  });
+  ])(
+    'is noticed even if the message vanishes after its page was read but before the end of %s',
+    async (_, isRequested) => {
+      const { harness } = here;
+      const { contactId, ids } = await here.createKnownContact(5);
+      if (isRequested) {
+        harness.control('messages/delete', { id: ids[0] });
+        await harness.polls.pollHead(ACCOUNT, contactId);
+        harness.control('messages/restore', { id: ids[0] });
+        harness.store.aheadMs += 1_000;
+      }
+      const source = here.afterPage(2, async () => {
+        harness.store.aheadMs += 1_000;
+        harness.control('messages/delete', { id: ids[4] });
+        await harness.polls.pollHead(ACCOUNT, contactId);
+      });
+      await harness.poller(source, 'silent', { sweepMs: 0 }).runDeepRead(ACCOUNT, contactId, 'poll');
+      const state = await harness.store.contactState(ACCOUNT, contactId);
+      expect(state?.pollState.completeDueAt).toBeLessThanOrEqual(state?.now ?? 0);
+      expect(await harness.redis.zscore(deepReadsKey(), contactId)).not.toBeNull();
+      await harness.polls.poll(ACCOUNT, contactId);
+      harness.store.aheadMs += 2 * MIN_ABSENCE_UNTIL_DELETED_MS;
+      await harness.polls.poll(ACCOUNT, contactId);
+      expect(await here.messageEvents()).toEqual([`message.deleted ${ids[4] ?? ''}`]);
+    },
+  );
 
   it('is emitted as deleted only after two reads without the message, at least a minute apart', async () => {
     const { contactId, ids } = await here.createKnownContact(25);
@@ -297,7 +300,7 @@ describe('a confirmation of deletions', () => {
     };
   }
 
-  it('applies to all contacts and messages that are missing, even if they were missing for less than a minute and are read again within that minute', async () => {
+  it('applies to all missing contacts and messages, even if they have been missing for less than a minute', async () => {
     change('delete', 0, 30);
     await readAllAfter(0);
     await here.harness.store.confirmDeletions(ACCOUNT);

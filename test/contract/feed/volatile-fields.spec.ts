@@ -76,7 +76,7 @@ describe('attachment URLs whose signature differs at each read', () => {
     },
   );
 
-  it('hide neither other changes nor new messages', async () => {
+  it('do not hide other changes or new messages', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'path' });
     const contactId = await withPictures(10);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { RedisAccountErasure } from '#accounts';
+import { RedisAccountEraser } from '#accounts';
 import {
   MINUTE_COUNT_NAMES,
   type MinuteCounts,
@@ -88,7 +88,7 @@ describe.each([
     expect((await store.read('a')).minutes.get(minute)?.eventsTotal).toBe(50);
   });
 
-  it('ignore minutes that are too old or in the future', async () => {
+  it('contain no counts for minutes that are too old or too far in the future', async () => {
     const given = [-1, 0, STATISTICS_MINUTES - 1, STATISTICS_MINUTES + 5, -5].map(
       (age): [number, MinuteCounts] => [minute - age, counts({ sendsSent: 1 })],
     );
@@ -107,7 +107,7 @@ describe('The statistics in Redis', () => {
   const key = (): string => `${prefix}:{a}:stats`;
   const now = async (): Promise<number> => minuteOf((await new RedisStatsStore(redis, prefix).read('a')).now);
 
-  it('are one hash with a field per minute; the hash expires, and each addition removes the fields that are older than an hour', async () => {
+  it('are stored in one hash with a field per minute; the hash expires, and each addition removes the fields that are older than an hour', async () => {
     const store = new RedisStatsStore(redis, prefix);
     const minute = await now();
     // An hour of minutes, and what an earlier hour left.
@@ -146,7 +146,7 @@ describe('The statistics in Redis', () => {
   it('are erased with their account', async () => {
     const store = new RedisStatsStore(redis, prefix);
     await store.add('a', new Map([[await now(), counts({ sendsSent: 1 })]]));
-    await new RedisAccountErasure(redis, prefix).pass('a', () => Promise.resolve(true));
+    await new RedisAccountEraser(redis, prefix).pass('a', () => Promise.resolve(true));
     expect(await redis.exists(key())).toBe(0);
   });
 });

@@ -56,7 +56,7 @@ describe.each([
   };
   const nextInMs = async (): Promise<number | undefined> => (await agenda.claimDue(0, 0)).nextInMs;
 
-  it('gives at most the requested number of due tasks, the earliest first, and the time until the next task', async () => {
+  it('returns at most the requested number of due tasks, the earliest first, and the time until the next task', async () => {
     const now = Date.now();
     await at('late', { atMs: now - 1_000 });
     await at('later', { atMs: now - 500 });
@@ -71,7 +71,7 @@ describe.each([
     expect(rest.nextInMs).toBeLessThanOrEqual(LEASE_MS);
   });
 
-  it('gives no task and no due time while the schedule is empty', async () => {
+  it('returns no task and no due time while the schedule is empty', async () => {
     expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 
@@ -132,7 +132,7 @@ describe.each([
     ['no time', undefined],
     ['a later time', HOUR_MS],
   ])(
-    'repeats a task after its run if the task was requested during the run, although the run returned %s',
+    'repeats a task after its run if the task was requested during the run, even if the run returned %s',
     async (__, time) => {
       await at('a', 0);
       const task = await takeOne();
@@ -174,7 +174,7 @@ describe.each([
     await eventually('the task is due again', async () => (await take(other)).length === 1);
   });
 
-  it('ignores a worker that tries to complete a task or renew its lease after another worker has taken over the task', async () => {
+  it('does not let a worker complete a task, or renew its lease of the task, after another worker has taken over the task', async () => {
     await at('a', 0);
     const lost = await takeOne(agenda, 1);
     let task: ClaimedTask | undefined;
@@ -187,7 +187,7 @@ describe.each([
     expect(accountsOf(await take())).toEqual(['a']);
   });
 
-  it('keeps a task for a worker that renews its lease', async () => {
+  it('does not give a task to another worker if the worker that claimed the task renews its lease', async () => {
     await at('a', 0);
     const task = await takeOne(agenda, 1);
     await agenda.renew([task], HOUR_MS);
@@ -247,7 +247,7 @@ describe.each([
       return woken.slice(0, count);
     };
 
-    it('when a new task is due earlier than all other tasks, and for no other new task', async () => {
+    it('when a new task is due earlier than all other tasks, but not when the new task is due later', async () => {
       await at('a', HOUR_MS);
       await at('later', HOUR_MS * 2);
       await at('a', HOUR_MS / 2);

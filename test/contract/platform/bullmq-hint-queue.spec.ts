@@ -61,7 +61,7 @@ describe('a wake-up hint for workers', () => {
     await hints.add([]);
   });
 
-  it('that is marked as recurring creates at most one job per object and second, however often the hint is added', async () => {
+  it('that is marked as recurring creates at most one job per second for each object, however often the hint is added', async () => {
     const began = Date.now();
     for (let i = 0; i < 50; i += 1) await hints.addRecurring([hint('a', i), hint('b', i)]);
     const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;

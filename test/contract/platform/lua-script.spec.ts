@@ -55,7 +55,7 @@ describe('a Lua script in a file', () => {
     expect(await reading.run(redis, {})).toEqual({ waitMs: 1, gone: null, ids: ['a', 'b'] });
   });
 
-  it('gives the caller its reply unchanged if the reply is not an array', async () => {
+  it('returns a reply unchanged if the reply is not an array', async () => {
     const none = await script('-- @reply   Nil.', '-- @field wait_ms   A time.', 'return nil');
     expect(await none.run(redis, {})).toBeNull();
   });

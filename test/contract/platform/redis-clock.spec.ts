@@ -7,7 +7,7 @@ import {
   parseRedisAddress,
   RedisClock,
   type RedisClient,
-  redisTime,
+  readRedisTime,
 } from '#platform';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -45,7 +45,7 @@ function setWall(aheadMs: number): void {
   jest.spyOn(Date, 'now').mockImplementation(() => wallNow() + aheadMs);
 }
 
-const offMs = async (): Promise<number> => Math.abs(clock.now() - (await redisTime(redis, KEY)));
+const offMs = async (): Promise<number> => Math.abs(clock.now() - (await readRedisTime(redis, KEY)));
 
 describe('the estimate of the time at Redis', () => {
   it.each([20 * MINUTE_MS, -20 * MINUTE_MS])(

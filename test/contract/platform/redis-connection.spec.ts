@@ -35,7 +35,7 @@ async function connected(behaviour: 'failFast' | 'patient'): Promise<RedisClient
 }
 
 describe('a connection', () => {
-  it('writes the commands of one turn of the event loop together, in order, also after a reconnect', async () => {
+  it('sends all commands of one event loop turn together and in order, even after a reconnect', async () => {
     const client = await connected('patient');
     const observer = await connected('patient');
     const reads = async (): Promise<number> =>
@@ -66,7 +66,7 @@ const answers = (client: RedisClient): Promise<boolean> =>
   );
 
 describe('a connection that fails fast', () => {
-  it('fails within two seconds while Redis hangs, and works again afterwards', async () => {
+  it('rejects commands within two seconds while Redis hangs, and works again afterwards', async () => {
     const client = await connected('failFast');
     server.server.kill('SIGSTOP');
     try {
@@ -79,7 +79,7 @@ describe('a connection that fails fast', () => {
     expect(await client.get('key')).toBe('kept');
   });
 
-  it('fails at once while Redis is away, and works again after its restart', async () => {
+  it('rejects commands at once while Redis is down, and works again after Redis has restarted', async () => {
     const client = await connected('failFast');
     const gone = once(client, 'close');
     server.server.kill('SIGKILL');
@@ -91,7 +91,7 @@ describe('a connection that fails fast', () => {
     expect(await client.get('key')).toBe('kept');
   });
 
-  it('fails commands that were under way when Redis stopped, and never sends them again', async () => {
+  it('rejects the commands that were in flight when Redis stopped, and never sends them again', async () => {
     const client = await connected('failFast');
     await client.del('count');
     server.server.kill('SIGSTOP');
@@ -161,7 +161,7 @@ describe('a process', () => {
     }
   });
 
-  it('starts while Redis is away, connects later, and is then notified if that Redis may evict keys', async () => {
+  it('starts while Redis is down, connects later, and then reports an error if Redis may evict keys', async () => {
     server.server.kill('SIGKILL');
     await server.server.exited;
     const unfit: ConfigurationError[] = [];

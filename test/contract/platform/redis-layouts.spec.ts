@@ -7,8 +7,8 @@ import {
   openRedis,
   parseRedisAddress,
   type RedisClient,
-  RedisSubscriptionWatch,
-  redisTime,
+  RedisSubscriptionMonitor,
+  readRedisTime,
   withDeadline,
 } from '#platform';
 import { eventually } from '../../support/eventually.js';
@@ -57,7 +57,7 @@ async function failsFast(client: RedisClient): Promise<void> {
 }
 
 describe('a fail-fast connection to a Redis Cluster', () => {
-  it('fails within two seconds while the master of a key hangs, and works again afterwards', async () => {
+  it('rejects commands within two seconds while the master of a key hangs, and works again afterwards', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'failFast');
     const master = await cluster.masterOf('key');
@@ -75,7 +75,7 @@ describe('a fail-fast connection to a Redis Cluster', () => {
     ['the master of a key', async (cluster: TestCluster) => [await cluster.masterOf('key')]],
     ['every master', (cluster: TestCluster) => Promise.resolve(cluster.masters)],
   ])(
-    'fails within two seconds after masters were killed (killed: %s), and works again after their restart',
+    'rejects commands within two seconds after masters were killed (killed: %s), and works again after their restart',
     async (_, victimsOf) => {
       const cluster = await started(startTestCluster);
       const client = await connected(cluster, 'failFast');
@@ -88,7 +88,7 @@ describe('a fail-fast connection to a Redis Cluster', () => {
     },
   );
 
-  it('fails commands that were under way when a master stopped, and never sends them again', async () => {
+  it('rejects the commands that were in flight when a master stopped, and never sends them again', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'failFast');
     const master = await cluster.masterOf('key');
@@ -150,7 +150,7 @@ describe('a read of the Redis clock for a key', () => {
     for (const other of others) other.kill('SIGSTOP');
     try {
       for (let i = 0; i < 10; i += 1) {
-        expect(Math.abs((await redisTime(client, 'key')) - Date.now())).toBeLessThan(1_000);
+        expect(Math.abs((await readRedisTime(client, 'key')) - Date.now())).toBeLessThan(1_000);
       }
     } finally {
       for (const other of others) other.kill('SIGCONT');
@@ -172,7 +172,7 @@ describe('a process on a Redis Cluster', () => {
     await expect(start).rejects.toThrow('allkeys-lru');
   });
 
-  it('has its error handler called when one of the masters goes away', async () => {
+  it('calls its error handler when one of the masters goes down', async () => {
     const cluster = await started(startTestCluster);
     const errors: Error[] = [];
     const client = openRedis(parseRedisAddress(cluster.url), 'failFast', (error) => errors.push(error));
@@ -203,13 +203,13 @@ describe('a process on a Redis Cluster', () => {
   });
 });
 
-describe('the watch of the subscriptions on a Redis Cluster', () => {
-  it('reports each end of the connection that receives messages, although the client replaces it silently', async () => {
+describe('the subscription monitor on a Redis Cluster', () => {
+  it('reports each loss of the subscriber connection, even if the Redis client reconnects without an error', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const received = new Set<string>();
     let losses = 0;
-    const watch = new RedisSubscriptionWatch(client, () => {
+    const watch = new RedisSubscriptionMonitor(client, () => {
       losses += 1;
     });
     client.on('message', (_channel: string, text: string) => received.add(text));

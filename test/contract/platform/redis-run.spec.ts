@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   closeRedis,
-  lastSeenRedisRun,
+  lastSeenRedisRunId,
   LuaScript,
   openRedis,
   parseRedisAddress,
@@ -36,16 +36,16 @@ afterAll(async () => {
 const connect = (url: string): RedisClient => openRedis(parseRedisAddress(url), 'patient', () => undefined);
 
 const knownRun = (redis: RedisClient): Promise<string> =>
-  eventually('the run is known', () => lastSeenRedisRun(redis) || undefined);
+  eventually('the run is known', () => lastSeenRedisRunId(redis) || undefined);
 
-it('a connection and a Lua script read the same id of the Redis run, and another id after a restart; while Redis is away, the id is unknown', async () => {
+it('a connection and a Lua script read the same Redis run id; the id changes at a restart, and is unknown while Redis is down', async () => {
   await using server = await startTestRedis();
   const redis = connect(server.url);
-  expect(lastSeenRedisRun(redis)).toBe('');
+  expect(lastSeenRedisRunId(redis)).toBe('');
   const first = await knownRun(redis);
   expect(first).toBe(await currentRun.run(redis, {}));
   server.server.kill('SIGKILL');
-  await eventually('the loss of the connection is noticed', () => lastSeenRedisRun(redis) === '');
+  await eventually('the loss of the connection is noticed', () => lastSeenRedisRunId(redis) === '');
   await server.server.restart();
   const second = await knownRun(redis);
   expect(second).toBe(await currentRun.run(redis, {}));
@@ -53,7 +53,7 @@ it('a connection and a Lua script read the same id of the Redis run, and another
   await closeRedis(redis);
 });
 
-it('after the promotion of a replica, a process and a Lua script read the same id of the Redis run', async () => {
+it('a connection and a Lua script read the same Redis run id after the promotion of a replica', async () => {
   const pair = await startTestPair();
   await pair.switchOver();
   const redis = connect(pair.url);

@@ -61,12 +61,12 @@ async function apply(record: SendRecord, change: Omit<StateChange, 'state'>): Pr
   return changed;
 }
 
-describe('the next send of a lane', () => {
+describe('the check for the next send of a lane', () => {
   it.each([
     ['is cancelled', { transition: 'cancelled' }],
     ['expires', { transition: 'expired' }],
     ['is found by a poll', { transition: 'found', claim: CLAIM }],
-  ] as const)('is looked for at once if the send before it %s', async (_, change) => {
+  ] as const)('is scheduled at once if the previous send %s', async (_, change) => {
     const first = await insert();
     await insert();
     announced = [];
@@ -74,7 +74,7 @@ describe('the next send of a lane', () => {
     expect(announced).toEqual([['reconcile', 100]]);
   });
 
-  it('is left to the worker that posted the send before it', async () => {
+  it('is not scheduled if a worker has posted the previous send, because this worker continues with the lane', async () => {
     const first = await insert();
     await insert();
     announced = [];
@@ -82,7 +82,7 @@ describe('the next send of a lane', () => {
     expect(announced).toEqual([['confirm', 7]]);
   });
 
-  it('is looked for only if there is one', async () => {
+  it('is not scheduled if the lane has no other send', async () => {
     const only = await insert();
     announced = [];
     await apply(only, { transition: 'cancelled' });

@@ -7,7 +7,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, accept, find, relayUntil, failPosts, texts, posts, sendEvents } = relay;
 
-describe('a send with an ambiguous attempt', () => {
+describe('a send whose POST is affected by a fault', () => {
   it.each([
     { kind: 'statusAfter', status: 500 },
     { kind: 'timeoutAfter' },
@@ -52,7 +52,7 @@ describe('a send with an ambiguous attempt', () => {
     },
   );
 
-  it('is still looked up after failed look-ups, which do not shorten its confirmation period', async () => {
+  it('is looked up again after failed look-ups, and these do not shorten the confirmation period of the send', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
@@ -197,7 +197,7 @@ describe('a send with an ambiguous attempt', () => {
     expect(await sendEvents()).toEqual(['send.accepted']);
   });
 
-  it('does not become ambiguous if Redis fails after the POST: its outcome is stored as soon as Redis answers', async () => {
+  it('keeps the known outcome of the POST if Redis fails after the POST: the outcome is stored as soon as Redis answers', async () => {
     const { sends } = relay.harness;
     const id = await accept();
     let failures = 3;

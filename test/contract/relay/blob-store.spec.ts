@@ -117,7 +117,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     },
   );
 
-  it('is listed separately from the marker files, one per process, that show which processes use the store', async () => {
+  it('is listed separately from the process markers; each process that uses the store has one marker', async () => {
     const blob = await store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10);
     await store.mark('gateway.example-req_1');
     await store.mark('worker_2');
@@ -226,7 +226,7 @@ describe('a blob store in a directory', () => {
 });
 
 describe('a call to an S3 server that does not answer', () => {
-  it('fails at its timeout', async () => {
+  it('fails when its timeout has expired', async () => {
     const silent = createServer();
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -276,7 +276,7 @@ describe('the periodic check of a blob store', () => {
     }
   });
 
-  it('reports a store whose calls take too long as unusable, and makes one call at a time', async () => {
+  it('reports the store as unusable if a call takes too long, and makes only one call at a time', async () => {
     let calls = 0;
     let running = 0;
     let mostRunning = 0;

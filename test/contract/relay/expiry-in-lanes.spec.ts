@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { accountKeys } from '#platform';
-import { RedisRelayDueTimes } from '#relay';
+import { RedisRelayDueTimeReader } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
@@ -20,7 +20,7 @@ async function blockingHead(): Promise<string> {
 async function endsInMs(maxAgeMs: number): Promise<number | undefined> {
   const { harness } = relay;
   const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
-  return (await new RedisRelayDueTimes(harness.redis, harness.prefix, retention, maxAgeMs).read(ACCOUNT))
+  return (await new RedisRelayDueTimeReader(harness.redis, harness.prefix, retention, maxAgeMs).read(ACCOUNT))
     .endInMs;
 }
 
@@ -55,7 +55,7 @@ describe('a queued send that waits for the look-up of an earlier send', () => {
     expect((await find(head)).status).toBe('relaying');
   });
 
-  it('is checked for expiry at its expiresAt or maximum age, whichever comes first; no check is due once it is cancelled', async () => {
+  it('is checked for expiry at its expiresAt or maximum age, whichever comes first; no check is due once the send is cancelled', async () => {
     const head = await blockingHead();
     const id = await accept({ message: 'second', expiresAt: Date.now() + 20_000 });
     const dueIn = await endsInMs(3_600_000);

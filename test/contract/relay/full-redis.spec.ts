@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { accountKeys, isRedisFull } from '#platform';
+import { accountKeys, isRedisNearlyFull } from '#platform';
 import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
@@ -14,7 +14,7 @@ async function fill(): Promise<void> {
 
 describe('a full Redis', () => {
   it('refuses new sends and is reported as full, and retention still removes finished sends and events', async () => {
-    expect(await isRedisFull(relay.harness.redis)).toBe(false);
+    expect(await isRedisNearlyFull(relay.harness.redis)).toBe(false);
     failPosts({ kind: 'status', status: 400 }, 'always');
     for (let n = 0; n < 3; n += 1) await relayUntil(await accept(), 'failed');
     const events = await relay.harness.events();
@@ -23,7 +23,7 @@ describe('a full Redis', () => {
     await relay.harness.redis.hset(counters, 'dispatched', events.at(-1)?.position ?? '');
     await fill();
     try {
-      expect(await isRedisFull(relay.harness.redis)).toBe(true);
+      expect(await isRedisNearlyFull(relay.harness.redis)).toBe(true);
       await expect(accept()).rejects.toThrow(/OOM/);
       await rounds().trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 1 });
       expect(await relay.harness.log.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 1 })).toBe(2);

@@ -6,7 +6,7 @@ import {
   type RelaySettings,
   type Send,
   type Sender,
-  StoredSendIntake,
+  StoredSendService,
   UpstreamProbe,
 } from '#relay';
 import { BudgetedUpstream, FAILURES_UNTIL_BREAKER_OPENS, UpstreamUnavailableError } from '#upstream';
@@ -28,7 +28,7 @@ const [ONE, TWO] = ['+15551234561', '+15551234562'];
 
 let server: TestRedis;
 let harness: FeedHarness;
-let intake: StoredSendIntake;
+let intake: StoredSendService;
 let health: RedisUpstreamHealth;
 /** The lanes that were woken without a delay. */
 let woken: string[];
@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   harness = await FeedHarness.open(server.url);
-  intake = new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE);
+  intake = new StoredSendService(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE);
   health = new RedisUpstreamHealth(harness.redis, harness.prefix);
   woken = [];
 });
@@ -72,11 +72,11 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   const upstream = new BudgetedUpstream(harness.upstream, find, budget, health, harness.logger);
   const sender: Sender = {
     addressOf: ANY_SERVICE,
-    admit: (account) => upstream.admit(account, 'send'),
+    takeBudgetToken: (account) => upstream.takeBudgetToken(account, 'send'),
     budgetOf: (account) => upstream.budgetOf(account),
-    admissionOf: (account, requestedAt) => upstream.admissionOf(account, requestedAt, 'send'),
+    budgetTokenCheckOf: (account, requestedAt) => upstream.budgetTokenCheckOf(account, requestedAt, 'send'),
     isHeld: (account) => upstream.isHeld(account),
-    post: (account, send, beginBy, admission) => upstream.post(account, send, beginBy, admission),
+    post: (account, send, beginBy, tokenCheck) => upstream.post(account, send, beginBy, tokenCheck),
   };
   const lanes = new LaneRunner(
     harness.sends,
@@ -172,7 +172,7 @@ describe('sends of an account whose key upstream refuses', () => {
     expect(texts()).toEqual(['n3', 'n4']);
   });
 
-  it('are attempted at growing intervals if upstream refuses only POSTs, so that events and requests stay few', async () => {
+  it('are attempted at growing intervals if upstream refuses only POSTs, which limits the number of events and requests', async () => {
     harness.control('faults', {
       match: { method: 'POST' },
       fault: { kind: 'status', status: 401 },
@@ -263,9 +263,9 @@ describe('sends while upstream is unreachable', () => {
       harness.sends,
       {
         addressOf: ANY_SERVICE,
-        admit: () => Promise.resolve(() => Promise.resolve()),
+        takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
         budgetOf: () => Promise.resolve(1_000_000),
-        admissionOf: () => () => Promise.resolve(),
+        budgetTokenCheckOf: () => () => Promise.resolve(),
         isHeld: () => Promise.resolve(true),
         post: () => Promise.resolve(),
       },

@@ -35,7 +35,7 @@ describe('a POST whose record Redis loses while the POST is under way', () => {
     expect(await sendEvents()).toEqual(['send.accepted']);
   });
 
-  describe('together with the record that its scheduled send was queued', () => {
+  describe('for a scheduled send whose change to the status `queued` is lost too,', () => {
     /** Posts a scheduled send, and makes Redis forget that it was queued before the answer arrives. */
     async function postScheduled(): Promise<string> {
       const id = await accept({ sendAt: Date.now() + 1_500 });
@@ -70,7 +70,7 @@ describe('a POST whose record Redis loses while the POST is under way', () => {
       expect(await find(id)).toMatchObject({ attempts: [{ outcome: 'accepted' }] });
     });
 
-    it('is repeated if upstream did not take the POST', async () => {
+    it('is repeated if upstream refuses the POST', async () => {
       relay.failPosts({ kind: 'status', status: 429 });
       const id = await postScheduled();
       await relayUntilAccepted(id);

@@ -74,7 +74,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['n0', 'n1', 'n2', 'n3', 'n4']);
   });
 
-  it('with the same text as another send is bound to its own message: the earlier send to the earlier message', async () => {
+  it('is bound to its own message if another send has the same text: the earlier send is bound to the earlier message', async () => {
     const [one, two] = [await accept(), await accept()];
     await relayUntil(two, 'accepted');
     await relay.harness.sweepUntil(
@@ -102,12 +102,15 @@ describe('a send', () => {
     expect(await find(id)).toMatchObject({ status: 'accepted', messageId: null });
   });
 
-  it.each([600_000, -600_000])('is bound even if the clock of upstream is %d ms off', async (clockSkewMs) => {
-    relay.harness.control('settings', { clockSkewMs });
-    const id = await accept();
-    await relayUntil(id, 'accepted');
-    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
-  });
+  it.each([600_000, -600_000])(
+    'is bound to its message even if the clock of upstream is %d ms off',
+    async (clockSkewMs) => {
+      relay.harness.control('settings', { clockSkewMs });
+      const id = await accept();
+      await relayUntil(id, 'accepted');
+      await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    },
+  );
 
   it('with only a file is bound to its message even if the message first appears without the attachment', async () => {
     relay.harness.control('settings', { attachmentDelayMs: 1_500 });
@@ -194,7 +197,7 @@ describe('a send', () => {
     expect(woken).toEqual([NUMBER]);
   });
 
-  it('is not missed if very many lanes are due: a periodic check that wakes its maximum of lanes reports that further lanes may be due', async () => {
+  it('is not missed if very many lanes are due: a periodic check that reaches its limit of lanes reports that more lanes may be due', async () => {
     for (let n = 0; n < 500; n += 1) await accept({ phoneNumber: `+1415${5_550_000 + n}` });
     const waking = rounds({ jobs: { wake: () => Promise.resolve() } });
     expect(await waking.reconcile(ACCOUNT)).toBe(false);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { StoredSendIntake } from '#relay';
+import { StoredSendService } from '#relay';
 import { hashOfUpstreamAddress, type UpstreamAddress } from '#upstream';
 import { fieldsKeptAcrossTransitions } from '../../../libs/relay/src/send/send-record.js';
 import { eventually } from '../../support/eventually.js';
@@ -13,11 +13,11 @@ const ORDER = { phoneNumber: NUMBER, type: 'text', message: 'Hi' };
 /** An account whose upstream address can change. */
 class MovableAccount {
   private baseUrl: string;
-  readonly intake: StoredSendIntake;
+  readonly intake: StoredSendService;
 
   constructor(private readonly harness: FeedHarness) {
     this.baseUrl = harness.address.baseUrl;
-    this.intake = new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, this.addressOf);
+    this.intake = new StoredSendService(harness.sends, harness.idempotencyKeys, NO_HINTS, this.addressOf);
     const { upstream, source } = harness;
     const address = (): UpstreamAddress => ({ ...harness.address, baseUrl: this.baseUrl });
     source.listContacts = (_, __, newReader) => upstream.listContacts(address(), newReader);
@@ -67,7 +67,7 @@ function posts(simulator: Simulator): number {
 }
 
 describe('before the first read of the contact list at a new upstream address of an account,', () => {
-  it('sends wait, and are posted after the first list', async () => {
+  it('sends wait, and are posted once the contact list has been read', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     account.to(`${harness.address.baseUrl}/wrong`);
@@ -107,7 +107,7 @@ describe('before the first read of the contact list at a new upstream address of
     expect(await account.intake.find(ACCOUNT, id)).toMatchObject({ status: 'expired', attempts: [] });
   });
 
-  it('a send that may already have been posted waits for a successful look-up if the new address is unreachable', async () => {
+  it('a send that may already have been posted is not posted again until a look-up succeeds, even if the new address is unreachable at first', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     account.to('http://127.0.0.1:9/v1');
@@ -126,7 +126,7 @@ describe('before the first read of the contact list at a new upstream address of
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a worker that still uses the former address holds back a send stored for the new address for a minute, and then posts the send to the former address', async () => {
+  it('a worker that still uses the former address posts a send that was stored for the new address only when the send is one minute old', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);

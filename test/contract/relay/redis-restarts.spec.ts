@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLogger } from '#platform';
-import { type LaneRunner, RedisRelayDueTimes } from '#relay';
+import { type LaneRunner, RedisRelayDueTimeReader } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis } from '../../support/redis-server.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
@@ -23,7 +23,7 @@ function watchedRunner(): { runner: LaneRunner; warnings: () => number } {
 async function survey(): Promise<void> {
   const { redis, prefix } = relay.harness;
   const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
-  await new RedisRelayDueTimes(redis, prefix, retention, relay.settings.maxAgeMs).read(ACCOUNT);
+  await new RedisRelayDueTimeReader(redis, prefix, retention, relay.settings.maxAgeMs).read(ACCOUNT);
 }
 
 describe('a send', () => {
@@ -68,7 +68,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is not bound to a message of another person while it is scheduled for later, or was scheduled after the last Redis restart', async () => {
+  it('is not bound to a message that another person wrote if the send is not yet due or was scheduled after the last Redis restart', async () => {
     const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
     const later = await accept({ sendAt: Date.now() + 3_600_000 });

@@ -22,7 +22,7 @@ import {
   RedisSendList,
   type SendFilter,
   SendNotCancellableError,
-  StoredSendIntake,
+  StoredSendService,
 } from '#relay';
 import type { StateChange } from '../../../libs/relay/src/send/relay-store.js';
 import {
@@ -49,7 +49,7 @@ let store: RedisRelayStore;
 let log: RedisEventLog;
 let list: RedisSendList;
 let idempotencyKeys: RedisIdempotencyKeys;
-let intake: StoredSendIntake;
+let intake: StoredSendService;
 let woken: string[];
 
 beforeAll(async () => {
@@ -73,7 +73,7 @@ beforeEach(async () => {
     },
   };
   idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
-  intake = new StoredSendIntake(store, idempotencyKeys, jobs, ANY_SERVICE);
+  intake = new StoredSendService(store, idempotencyKeys, jobs, ANY_SERVICE);
 });
 afterEach(async () => {
   await closeRedis(redis);
@@ -393,7 +393,7 @@ describe('storing a new send', () => {
   });
 
   it.each([undefined, key('k')])(
-    'a second time, because the reply of Redis was lost, changes nothing (idempotency key: %j)',
+    'again after the reply of Redis was lost changes nothing (idempotency key: %j)',
     async (under) => {
       const wanted = order();
       expect(await store.insert(ACCOUNT, wanted, under)).toEqual({ kind: 'new' });
@@ -453,7 +453,7 @@ describe('a change of a send', () => {
     expect(await eventTypes()).toHaveLength(4);
   });
 
-  it('that is repeated because the reply of Redis was lost succeeds, and is applied only once', async () => {
+  it('succeeds and is applied only once if it is repeated because the reply of Redis was lost', async () => {
     const record = await applyAll(await insert(), 'fenced');
     const calls: unknown[][] = [];
     // The same script call, as a connection that lost the answer repeats it.
@@ -519,7 +519,7 @@ describe('a change of a send', () => {
     expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(two.order.id);
   });
 
-  it('to the status relaying adds the send to those that await their message, sorted by time of POST', async () => {
+  it('to the status `relaying` adds the send to the list of sends that await their message, sorted by the time of the POST', async () => {
     const records = [await insert(), await insert(), await insert()];
     for (const record of [records[2], records[0], records[1]]) {
       if (record === undefined) continue;
@@ -535,7 +535,7 @@ describe('a change of a send', () => {
 });
 
 describe('cancelling a send', () => {
-  it('ends a queued and a scheduled send, and emits send.cancelled', async () => {
+  it('is possible while the send is queued or scheduled, and emits send.cancelled', async () => {
     const queued = await intake.accept(ACCOUNT, request);
     const sendAt = Date.now() + 1;
     const later = await intake.accept(ACCOUNT, { ...request, sendAt });
@@ -675,7 +675,7 @@ describe('a lane', () => {
 });
 
 describe('scheduled sends', () => {
-  it('are moved to their lanes once, many in one step, sorted by sendAt and, if sendAt is the same, by the time of storage', async () => {
+  it('are moved to their lanes only once, many at a time, sorted by sendAt and then by the time of storage', async () => {
     const at = Date.now() + 30;
     const orders = Array.from({ length: 20 }, (_, i) => order({ sendAt: i < 3 ? at + 2 : at }));
     for (const each of orders) await store.insert(ACCOUNT, each);
@@ -698,7 +698,7 @@ describe('scheduled sends', () => {
     expect((await found(expected[0] ?? '')).state).toMatchObject({ status: 'queued', revision: 1 });
   });
 
-  it('are reported as queued to event streams when they are moved to their lanes', async () => {
+  it('are reported to event streams with the status `queued` when they are moved to their lanes', async () => {
     const { order } = await insert({ sendAt: Date.now() + 1 });
     await eventually('the send is due', async () => (await store.nextScheduledInMs(ACCOUNT)) === 0);
     const listener = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
@@ -871,7 +871,7 @@ describe('the overview of sends', () => {
   });
 });
 
-describe('an update of a send, decided before Redis lost its last writes,', () => {
+describe('an update of a send that was decided before Redis lost its last writes', () => {
   it('is refused even if a later update gave the send the same revision number', async () => {
     const wanted = order();
     await store.insert(ACCOUNT, wanted);

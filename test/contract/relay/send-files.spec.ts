@@ -16,10 +16,10 @@ import {
 import { BlobStoreUnavailableError, FileBlobStore } from '#blobs';
 import {
   FileRemovingRelayStore,
-  UnusedFileRemoval,
+  UnusedFileRemover,
   type SendStatus,
   RedisIdempotencyKeys,
-  StoredSendIntake,
+  StoredSendService,
 } from '#relay';
 import type { TransitionName } from '../../../libs/relay/src/send/send-transitions.js';
 import { NO_HINTS } from './with-lane.js';
@@ -35,7 +35,7 @@ let redis: RedisClient;
 let directory: string;
 let blobs: FileBlobStore;
 let store: FileRemovingRelayStore;
-let intake: StoredSendIntake;
+let intake: StoredSendService;
 const logger = createLogger('test', 'silent');
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ beforeEach(async () => {
   blobs = new FileBlobStore(directory);
   const prefix = newId('req');
   store = new FileRemovingRelayStore(redis, prefix, clockOfThisMachine, blobs, logger);
-  intake = new StoredSendIntake(store, new RedisIdempotencyKeys(redis, prefix), NO_HINTS, ANY_SERVICE);
+  intake = new StoredSendService(store, new RedisIdempotencyKeys(redis, prefix), NO_HINTS, ANY_SERVICE);
 });
 afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
@@ -94,10 +94,10 @@ async function makeOld(...names: string[]): Promise<void> {
 }
 
 /** Returns a removal of unused files that starts at a random file each time. */
-const removal = (hasForeignProcesses = false): UnusedFileRemoval => {
+const removal = (hasForeignProcesses = false): UnusedFileRemover => {
   const foreign = { hasForeignProcesses: () => Promise.resolve(hasForeignProcesses) };
   const randomHex = (): string => randomBytes(16).toString('hex');
-  return new UnusedFileRemoval(store, blobs, foreign, clockOfThisMachine, logger, randomHex);
+  return new UnusedFileRemover(store, blobs, foreign, clockOfThisMachine, logger, randomHex);
 };
 
 const KEPT: [SendStatus, TransitionName[]][] = [
@@ -144,7 +144,7 @@ describe('the file of a send', () => {
     await eventually('the file is removed', async () => (await files()).length === 0);
   });
 
-  it('does not delay the answer to a cancelled send while the blob store hangs', async () => {
+  it('does not delay the cancellation of the send if the blob store hangs', async () => {
     blobs.remove = () => new Promise(() => undefined);
     const { id } = await sendWith('cancelled');
     expect(await statusOf(id)).toBe('cancelled');

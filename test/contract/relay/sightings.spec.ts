@@ -118,17 +118,21 @@ describe('several messages that may belong to one send', () => {
 });
 
 describe('a message that another person wrote before a send with the same text', () => {
-  it('is not bound to the send when it is delivered later', async () => {
+  it.each<[change: string, path: string, fields: object, event: string]>([
+    ['the message is delivered later', 'messages/flags', { delivered: true }, 'message.delivered'],
+    ['its service changes', 'messages/edit', { service: 'SMS' }, 'message.updated'],
+    ['its timestamp changes', 'messages/edit', { timestamp: new Date().toISOString() }, 'message.updated'],
+  ])('is not bound to the send when %s', async (_, path, fields, event) => {
     const { harness } = relay;
     write('Hi');
     await harness.sweepUntil('the message is reported', () => isEmitted('message.sent'));
-    const [stranger] = (await harness.deliveredEvents()).filter(({ type }) => type === 'message.sent');
+    const [other] = (await harness.deliveredEvents()).filter(({ type }) => type === 'message.sent');
+    const { id: messageId } = other?.data['message'] as { id: string };
     harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     await relayUntil(id, 'accepted');
-    const message = stranger?.data['message'] as { id: string };
-    harness.control('messages/flags', { id: message.id, delivered: true });
-    await harness.sweepUntil('the delivery is reported', () => isEmitted('message.delivered'));
+    harness.control(path, { id: messageId, ...fields });
+    await harness.sweepUntil('the change is reported', () => isEmitted(event));
     expect(await find(id)).toMatchObject({ status: 'accepted', messageId: null });
   });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient, redisTime } from '#platform';
+import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient, readRedisTime } from '#platform';
 import { RedisUpstreamHealth, UpstreamProbe } from '#relay';
 import { BudgetExhaustedError, type Outage } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -43,7 +43,7 @@ async function outage(by = one): Promise<Outage> {
 }
 
 describe('an outage of upstream', () => {
-  it('causes one event at its start and one at its end over all processes, with start time and reason', async () => {
+  it('causes only one event at its start and one at its end across all processes, each with the start time and the reason', async () => {
     const begun = await Promise.all(
       [one, two, one, two].map((by) => by.recordOutage('a', 'away', 'no route')),
     );
@@ -102,7 +102,7 @@ describe('the probes that detect the end of an outage', () => {
     expect(await turn(one)).toBe('nothing');
   });
 
-  it('are made one at a time, the first after a wait', async () => {
+  it('are made one at a time, and the first only after a delay', async () => {
     await one.recordOutage('a', 'away', 'x');
     expect([await turn(one), await turn(two)]).toEqual(['nothing', 'nothing']);
     await untilProbe(one);
@@ -113,8 +113,8 @@ describe('the probes that detect the end of an outage', () => {
     expect((await outage()).reason).toBe('still');
   });
 
-  it('double their interval each time', async () => {
-    const now = (): Promise<number> => redisTime(clients[0] as RedisClient, prefix);
+  it('are made at intervals that double after each failed probe', async () => {
+    const now = (): Promise<number> => readRedisTime(clients[0] as RedisClient, prefix);
     for (const waitMs of [500, 1_000, 2_000, 4_000]) {
       const before = await now();
       if (waitMs === 500) await one.recordOutage('a', 'away', 'x');
@@ -134,14 +134,14 @@ describe('the probes that detect the end of an outage', () => {
     expect(at - Date.now()).toBeGreaterThan(20_000);
   });
 
-  it('are taken over by another process when the lease of a process that died expires', async () => {
+  it('are taken over by another process when the lease of a crashed process expires', async () => {
     await one.recordOutage('a', 'away', 'x');
     await eventually('a probe has started', async () => (await one.takeProbeTurn('a', 200)) === 'probe');
     expect(await turn(two)).toBe('nothing');
     await untilProbe(two);
   });
 
-  it('are made when the budget has a token again if it had none', async () => {
+  it('are retried later if the budget has no token', async () => {
     await one.recordOutage('a', 'away', 'x');
     let probes = 0;
     const withoutToken = (): Promise<void> => {
@@ -156,7 +156,7 @@ describe('the probes that detect the end of an outage', () => {
     expect((await outage()).reason).toBe('x');
   });
 
-  it('stop when the outage ends; a process that asks whether to probe shortly afterwards gets the answer `recovered`', async () => {
+  it('stop when the outage ends; for a short time, processes that ask whether to probe get the answer `recovered`', async () => {
     await one.recordOutage('a', 'away', 'x');
     await one.recordRecovery('a', await outage());
     expect([await turn(one), await turn(two)]).toEqual(['recovered', 'recovered']);
@@ -170,7 +170,7 @@ describe('the probes that detect the end of an outage', () => {
 });
 
 describe('403 answers of upstream', () => {
-  it('are counted over all processes, until another answer or the end of an outage resets the count', async () => {
+  it('are counted across all processes, until another answer or the end of an outage resets the count', async () => {
     expect([await one.countForbidden('a'), await two.countForbidden('a')]).toEqual([1, 2]);
     await one.resetForbidden('a');
     expect(await two.countForbidden('a')).toBe(1);

@@ -11,7 +11,7 @@ import {
   type Send,
   type Sender,
   type StoredFile,
-  StoredSendIntake,
+  StoredSendService,
 } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { RedisBackup } from '../../support/redis-backup.js';
@@ -47,7 +47,7 @@ export interface Overrides extends Partial<RelaySettings> {
 export class WithLane {
   readonly settings: RelaySettings;
   private server: TestRedis | undefined;
-  private opened: { harness: FeedHarness; intake: StoredSendIntake } | undefined;
+  private opened: { harness: FeedHarness; intake: StoredSendService } | undefined;
 
   constructor(settings: Partial<RelaySettings> = {}) {
     this.settings = { ...SETTINGS, ...settings };
@@ -61,7 +61,7 @@ export class WithLane {
       const harness = await FeedHarness.open(this.redis.url);
       this.opened = {
         harness,
-        intake: new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE),
+        intake: new StoredSendService(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE),
       };
     });
     afterEach(async () => {
@@ -79,7 +79,7 @@ export class WithLane {
     return this.opened.harness;
   }
 
-  get intake(): StoredSendIntake {
+  get intake(): StoredSendService {
     if (this.opened === undefined) throw new Error('The intake is only available within a test.');
     return this.opened.intake;
   }
@@ -99,9 +99,9 @@ export class WithLane {
   }: Overrides = {}): LaneRunner => {
     const sender = {
       addressOf,
-      admit: () => Promise.resolve(() => Promise.resolve()),
+      takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
       budgetOf: () => Promise.resolve(1_000_000),
-      admissionOf: () => () => Promise.resolve(),
+      budgetTokenCheckOf: () => () => Promise.resolve(),
       isHeld: () => Promise.resolve(false),
       post,
     };

@@ -150,7 +150,7 @@ describe('a send', () => {
     ]);
   });
 
-  it('contains the additional form fields that were requested, and its file comes last', async () => {
+  it('is posted as a form with the additional fields that the caller passed, and with the file as its last part', async () => {
     const file = {
       name: 'a',
       contentType: 'text/plain',
@@ -309,11 +309,11 @@ describe('a send', () => {
       }),
     );
     let checks = 0;
-    const admission = (): Promise<void> => {
+    const tokenCheck = (): Promise<void> => {
       checks += 1;
       return checks === 1 ? Promise.resolve() : Promise.reject(new Error('no token'));
     };
-    expect(await failure(upstream.send({ ...to, admission }, SEND))).toBeInstanceOf(
+    expect(await failure(upstream.send({ ...to, tokenCheck }, SEND))).toBeInstanceOf(
       UpstreamRequestNotSentError,
     );
     await eventually('the connection was opened', () => connections === 1);
@@ -333,7 +333,7 @@ describe('a send', () => {
     expect(hits).toBe(0);
   });
 
-  it('reports upstream’s error message, and its Retry-After in seconds or as a date', async () => {
+  it('reports the error message and the Retry-After of upstream’s reply, whether given in seconds or as a date', async () => {
     strike({ kind: 'status', status: 429, retryAfter: '7', body: { message: 'too\n  fast' } });
     expect(await failure(upstream.send(address, SEND))).toMatchObject({
       status: 429,
@@ -378,7 +378,7 @@ async function failureOrFine(request: Promise<unknown>): Promise<void> {
   }
 }
 
-describe('a failed send', () => {
+describe('a send that cannot be completed', () => {
   it('is reported as not received by upstream after a refused connection', async () => {
     const gone = createServer();
     const to = await listen(gone);
@@ -413,7 +413,7 @@ describe('a failed send', () => {
     expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('does not begin after its time limit, but may take longer than that to connect', async () => {
+  it('is not started after its time limit, but is still written if the time limit passes while it connects', async () => {
     let bytes = 0;
     let connections = 0;
     const to = await listen(
@@ -428,38 +428,38 @@ describe('a failed send', () => {
     // The check is awaited before the exchange and again once the connection is established.
     let checks = 0;
     const limit = new TimeLimit(50);
-    const admission = async (): Promise<void> => {
+    const tokenCheck = async (): Promise<void> => {
       checks += 1;
       while (checks === 2 && !limit.isOver()) await pause(5);
     };
-    expect(await failure(upstream.send({ ...to, admission }, SEND, limit))).toBeInstanceOf(
+    expect(await failure(upstream.send({ ...to, tokenCheck }, SEND, limit))).toBeInstanceOf(
       UpstreamTimeoutError,
     );
     expect(checks).toBe(2);
     expect(bytes).toBeGreaterThan(0);
   });
 
-  it('is not written if the process was paused for the whole timeout before that', async () => {
+  it('is not written to its connection if the process was suspended for longer than the timeout', async () => {
     let bytes = 0;
     const to = await listen(createServer((socket) => socket.on('data', (data) => (bytes += data.length))));
     let checks = 0;
-    const admission = (): Promise<void> => {
+    const tokenCheck = (): Promise<void> => {
       checks += 1;
       const paused = performance.now();
       while (checks === 2 && performance.now() < paused + TIMEOUT_MS + 50);
       return Promise.resolve();
     };
-    const error = await failure(upstream.send({ ...to, admission }, SEND, new TimeLimit(60_000)));
+    const error = await failure(upstream.send({ ...to, tokenCheck }, SEND, new TimeLimit(60_000)));
     expect(error).toBeInstanceOf(UpstreamRequestNotSentError);
     expect(bytes).toBe(0);
   });
 
   it('is reported as not sent if its budget token cannot be checked', async () => {
-    const to = { ...address, admission: () => Promise.reject(new Error('Redis is away')) };
+    const to = { ...address, tokenCheck: () => Promise.reject(new Error('Redis is away')) };
     expect(await failure(upstream.send(to, SEND))).toBeInstanceOf(UpstreamRequestNotSentError);
   });
 
-  it('causes an error that means “possibly received” if an established connection hangs or is closed', async () => {
+  it('is reported as possibly received by upstream if an established connection hangs or is closed', async () => {
     const mute = await listen(createServer(() => undefined));
     expect(await failure(upstream.send(mute, SEND))).toBeInstanceOf(UpstreamTimeoutError);
     const rude = await listen(createServer((socket) => socket.destroy()));

@@ -130,7 +130,7 @@ describe('a page of messages', () => {
     await expect(reply).rejects.toThrow('more than 10000 elements');
   });
 
-  it('with a message of JSON nested 4,000 levels deep is read without that message', async () => {
+  it('is read without a message whose JSON is nested 4,000 levels deep', async () => {
     const deep = `{"id":"deep","x":${'{"x":'.repeat(4_000)}1${'}'.repeat(4_000)}}`;
     const upstream = upstreamWith(LONG_MS);
     const page = await upstream.listMessages(await serve(`[{"id":"a"},${deep},{"id":"b"}]`), 'c', 1, 20);
@@ -155,7 +155,7 @@ describe('a page of messages', () => {
     expect(pages.map(({ items }) => items.length)).toEqual(Array(10).fill(1));
   });
 
-  it('whose request gets an error reply of 20 MB fails with the status of that reply', async () => {
+  it('fails with the status of the reply if the reply is an error of 20 MB', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve(`{"message":"No way"}${' '.repeat(20 * MEGABYTE)}`, 500);
     await expect(upstream.listMessages(address, 'c', 1, 20)).rejects.toThrow(UpstreamStatusError);

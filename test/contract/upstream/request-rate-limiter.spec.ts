@@ -46,7 +46,7 @@ async function takeAll(account: string, rate: number): Promise<number> {
 }
 
 describe('the rate limiter for one kind of upstream requests', () => {
-  it('counts requests per account, over all processes together, and allows a burst', async () => {
+  it('counts the requests of each account across all processes, and allows a burst', async () => {
     expect(await takeAll('a', 0.01)).toBe(BURST);
     expect(await takeAll('b', 0.01)).toBe(BURST);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
-import { BacklogRefill, type DeliveryStore, deliveryId, type NewEndpoint } from '#webhooks';
+import { BacklogRefiller, type DeliveryStore, deliveryId, type NewEndpoint } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
@@ -50,7 +50,7 @@ async function pending(id: string): Promise<string[]> {
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 const refill = (id: string): Promise<void> => {
   const { endpointStore, deliveries, log } = on.harness;
-  return new BacklogRefill(endpointStore, deliveries, log).refill(ACCOUNT, id);
+  return new BacklogRefiller(endpointStore, deliveries, log).refill(ACCOUNT, id);
 };
 const keyOf = (id: string, name: string): string =>
   `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:${name}`;
@@ -132,7 +132,7 @@ describe('an attempt', () => {
     expect((await claim(id)).deliveries).toEqual([]);
   });
 
-  it('that ends after its webhook was disabled shows that pending deliveries must end, also those due later', async () => {
+  it('reports that pending deliveries must be ended, even those due later, if the webhook was disabled during the attempt', async () => {
     const id = await subscribe();
     await dispatched(1);
     const [delivery] = (await claim(id)).deliveries;
@@ -210,7 +210,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([]);
   });
 
-  it('takes one further event at intervals while it is full, because the delivery of that event may succeed', async () => {
+  it('admits one more event at intervals while it is full, because the delivery of this event may succeed', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 10);
     await settle(await claim(id), 'fails');
@@ -230,7 +230,7 @@ describe('the backlog of a failing webhook', () => {
     expect((await pending(id)).slice(-8)).toEqual(ids(events.slice(-8)));
   });
 
-  it('takes that event at once if a page of the log has no event for the webhook', async () => {
+  it('admits the next event for the webhook without delay, even if a whole page of the event log has no such event', async () => {
     const id = await subscribe({ contactIds: ['c1'] });
     const events = await dispatched(MAX_PENDING_DEAD + 1);
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(60, { contactId: 'c2' }));
@@ -243,7 +243,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toEqual([...ids(events), next?.id]);
   });
 
-  it('keeps its normal limit during the first minute of failures, and then gets a lower limit, if a delivery succeeded before the failures', async () => {
+  it('gets its lower limit only after one minute of failures if a delivery succeeded before the failures', async () => {
     const id = await subscribe();
     await dispatched(1);
     await settle(await claim(id), 'succeeded');

@@ -58,7 +58,7 @@ describe('the filter of a webhook', () => {
     expect(await pending(id)).toBe(1);
   });
 
-  it('is cut out of the JSON of the webhook that a claim of deliveries returns, even if contact ids in the filter look like JSON', async () => {
+  it('is omitted from the webhook JSON that a claim of deliveries returns, even if contact ids in the filter look like JSON', async () => {
     const id = await subscribe(MISLEADING);
     await on.dispatched(2);
     const claimed = await on.harness.deliveries.claim(ACCOUNT, id, TERMS);

@@ -6,7 +6,7 @@ import { parseNetworks } from '#platform';
 import {
   type Delivery,
   deliveryId,
-  DestinationCheck,
+  WebhookUrlChecker,
   DestinationGuard,
   ForbiddenDestinationError,
   HttpDeliveryClient,
@@ -211,7 +211,7 @@ async function reach(): Promise<void> {
 
 describe('a hostile address', () => {
   it('is refused when the webhook is created', async () => {
-    const check = new DestinationCheck(strict, resolver());
+    const check = new WebhookUrlChecker(strict, resolver());
     const urls = [...urlsOf([...ADDRESSES, ...Object.keys(NAMES)]), ...forms()];
     expect(new Set(urls).size).toBeGreaterThanOrEqual(60);
     for (const url of urls) {
@@ -239,7 +239,7 @@ describe('a hostile address', () => {
   it('is refused when a delivery connects, even if the host name had a public address or none at the creation of the webhook', async () => {
     const resolve = resolver();
     const urls = Object.keys(CHANGING).map((name) => `https://${name}:${listener.port}/hook`);
-    const check = new DestinationCheck(strict, resolve);
+    const check = new WebhookUrlChecker(strict, resolve);
     for (const url of urls) expect(await check.check(url)).toBe(url);
     const client = new HttpDeliveryClient(strict, resolve, 2_000);
     for (const [url, { attempts }] of await attempted(urls, client)) {

@@ -47,7 +47,7 @@ async function enable(endpointId: string): Promise<void> {
 }
 
 describe('the list of a webhook’s deliveries', () => {
-  it('returns each delivery once over all pages, newest first, filtered by status', async () => {
+  it('returns each delivery exactly once across all pages, newest first, and can be filtered by status', async () => {
     const [id, other] = [await subscribe(), await subscribe()];
     const first = await dispatched(3);
     await settleAll(id, 'failed');

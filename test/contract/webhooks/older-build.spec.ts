@@ -48,7 +48,7 @@ describe('a delivery that an older build of Tidings stored', () => {
     expect(to.received.map(({ body }) => body).sort()).toEqual(events.map(eventToJson).sort());
   });
 
-  it('keeps its position in the order, and the webhook keeps the recorded start of its failures', async () => {
+  it('keeps its position among the deliveries of an ordered webhook, and the webhook keeps the stored time of its first failure', async () => {
     const id = await subscribe(undefined, true);
     const [one, two, three] = await on.harness.record(3);
     const build = older();
@@ -70,7 +70,7 @@ describe('a delivery that an older build of Tidings stored', () => {
 });
 
 describe('an older build of Tidings that runs beside the current build', () => {
-  it('claims no deliveries of the current build, which have no stored body, even in repeated claims and after a failed attempt', async () => {
+  it('does not claim deliveries of the current build (they have no stored body), even in repeated claims and after a failed attempt', async () => {
     const id = await subscribe();
     const build = older();
     const [mine, ...yours] = await on.harness.record(31);
@@ -84,7 +84,7 @@ describe('an older build of Tidings that runs beside the current build', () => {
     expect(await build.claim(id)).toEqual([]);
   });
 
-  it('claims no deliveries of the current build, which have no stored body, even after a successful delivery of its own', async () => {
+  it('does not claim deliveries of the current build (they have no stored body), even after the older build has made a successful delivery', async () => {
     const id = await subscribe();
     const build = older();
     const [mine, ...yours] = await on.harness.record(25);

@@ -48,7 +48,7 @@ describe('the figures about the deliveries of an account', () => {
     expect(seen).toMatchObject({ counts: { pending: 2 }, endpoints: { count: 1, due: 1 } });
   });
 
-  it('count no time for which the receiver has asked for a pause', async () => {
+  it('do not count the time for which due deliveries wait because their webhook is paused', async () => {
     const receiver = await on.receiver();
     const { endpoint } = await on.harness.endpoints.create(ACCOUNT, { url: receiver.url });
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(2));

@@ -22,7 +22,7 @@ async function claimWith(
 }
 
 describe('a process that keeps recently read events in memory', () => {
-  it('gets, when it claims deliveries, the same event bodies from memory as another process gets from the event log', async () => {
+  it('claims deliveries with the same event bodies as a process that reads the events from the event log', async () => {
     on.harness.jobs.lost = true;
     const to = await on.receiver();
     const [one, two] = [
@@ -38,7 +38,7 @@ describe('a process that keeps recently read events in memory', () => {
     expect(mine.bodies).toEqual((await claimWith(new RecentEventCache(), two)).bodies);
   });
 
-  it('loads an event that is not in its memory from the event log, at its next claim of deliveries', async () => {
+  it('reads an event from the event log at its next claim of deliveries if the event is not in its memory', async () => {
     on.harness.jobs.lost = true;
     const to = await on.receiver();
     const { id } = (await on.harness.endpoints.create(ACCOUNT, { url: to.url })).endpoint;
@@ -90,7 +90,7 @@ describe('a process that keeps recently read events in memory', () => {
   });
 });
 
-it('attempts of deliveries that are recorded together have the same effects as attempts that are recorded one by one', async () => {
+it('delivery attempts that are recorded together have the same effects as attempts that are recorded one by one', async () => {
   on.harness.jobs.lost = true;
   const ids = [];
   for (const ordered of [false, true]) {

@@ -63,7 +63,7 @@ class ByHand {
 }
 
 describe('a webhook', () => {
-  it('never has more requests in flight than its own limit allows, over all processes', async () => {
+  it('never has more requests in flight across all processes than its own limit allows', async () => {
     const to = await receiver(() => ({ status: 204, afterMs: 5 }));
     await subscribe(to.url, { maxConcurrency: 2 });
     for (let i = 0; i < 3; i++) on.harness.startRunner();
@@ -72,7 +72,7 @@ describe('a webhook', () => {
     expect(to.maxConcurrent).toBe(2);
   });
 
-  it('receives all deliveries, and in any span of time no more of them than its rate limit allows', async () => {
+  it('receives all deliveries, and never more in any period than its rate limit allows', async () => {
     const { deliveries } = on.harness;
     const claim = deliveries.claim.bind(deliveries);
     const claims: { count: number; before: number; after: number }[] = [];
@@ -123,7 +123,28 @@ describe('a webhook', () => {
     expect(settled.failingMs).toBeLessThan(3_600_000);
   });
 
-  it('is changed and removed even if its pending deliveries cannot be ended at once', async () => {
+  it('is not paused or slowed down by an attempt at its former URL that ends after the URL has changed', async () => {
+    const byHand = await ByHand.of(2);
+    const claimed = await byHand.claim();
+    const [first, second] = claimed.deliveries;
+    if (first === undefined || second === undefined) throw new Error('nothing was claimed');
+    await on.harness.endpoints.change(ACCOUNT, byHand.id, { url: 'http://127.0.0.1:9/new' });
+    await byHand.settle({ ...claimed, deliveries: [first] }, 'slower', { pauseMs: 3_600_000 });
+    await on.harness.deliveries.release(ACCOUNT, second);
+    expect((await byHand.claim()).deliveries.map(({ id }) => id)).toEqual([second.id]);
+    expect(await paceOf(byHand.id)).toEqual({});
+  });
+
+  it('with a rate limit pays no token for a claimed delivery that is not attempted', async () => {
+    const byHand = await ByHand.of(1, { rateLimitPerSecond: 0.01 });
+    for (let n = 0; n < 3; n += 1) {
+      const { deliveries } = await byHand.claim();
+      expect(deliveries).toHaveLength(1);
+      for (const delivery of deliveries) await on.harness.deliveries.release(ACCOUNT, delivery);
+    }
+  });
+
+  it('can be changed and removed even if its pending deliveries cannot be ended at once', async () => {
     const byHand = await ByHand.of(1);
     on.harness.deliveries.endPending = () => Promise.reject(new Error('Redis does not answer'));
     const changed = await on.harness.endpoints.change(ACCOUNT, byHand.id, { enabled: false });
@@ -131,7 +152,7 @@ describe('a webhook', () => {
     expect(await on.harness.endpoints.remove(ACCOUNT, byHand.id)).toBe(true);
   });
 
-  it('gets its deliveries and their attempts are recorded although the clock of Redis was set back', async () => {
+  it('still gets deliveries after the clock of Redis was set back, and the attempts are recorded', async () => {
     const byHand = await ByHand.of(2, { rateLimitPerSecond: 1 });
     const speed = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:speed`;
     const future = String(Date.now() + 3_600_000);
@@ -157,7 +178,7 @@ describe('a webhook', () => {
     expect((await byHand.claim()).deliveries).toHaveLength(1);
   });
 
-  it('receives the custom headers of the webhook, which never replace the standard headers', async () => {
+  it('receives its custom headers, which never replace the standard headers', async () => {
     const to = await receiver();
     const forbidden = [
       'Webhook-Id',
@@ -243,7 +264,7 @@ describe('an overloaded webhook', () => {
   });
 });
 
-describe('deliveries that a pause holds', () => {
+describe('deliveries that wait because their webhook is paused', () => {
   it('are attempted at once when the URL of the webhook changes', async () => {
     const overloaded = await receiver(() => ({ status: 429, headers: { 'retry-after': '3600' } }));
     const id = await subscribe(overloaded.url);
@@ -257,7 +278,7 @@ describe('deliveries that a pause holds', () => {
   });
 });
 
-describe('a webhook that only fails', () => {
+describe('a webhook whose attempts all fail', () => {
   it('is disabled after the configured time, and one webhook.disabled event is recorded', async () => {
     const to = await receiver(() => ({ status: 500 }));
     const id = await subscribe(to.url);
@@ -280,7 +301,7 @@ describe('a webhook that only fails', () => {
     expect(to.received.length).toBeLessThan(7);
   });
 
-  it('keeps the time of its first failure until it succeeds or is disabled', async () => {
+  it('keeps the time of the first failure until an attempt succeeds or the webhook is disabled', async () => {
     const byHand = await ByHand.of(100);
     const failingSince = async (): Promise<number> => Number((await paceOf(byHand.id))['failingSince'] ?? 0);
     await byHand.settle(await byHand.claim(), 'failed');

@@ -13,12 +13,12 @@ import {
   clockOfThisMachine,
 } from '#platform';
 import {
-  BacklogRefill,
+  BacklogRefiller,
   DeliveryAttempter,
   type DeliveryClient,
   type DeliveryJobs,
   DeliveryRunner,
-  DestinationCheck,
+  WebhookUrlChecker,
   DestinationGuard,
   EventDispatcher,
   EndpointManager,
@@ -82,7 +82,7 @@ export class WebhookHarness {
     this.log = new RedisEventLog(redis, this.prefix);
     this.endpointStore = new RedisEndpointStore(redis, this.prefix, clockOfThisMachine);
     this.deliveries = new RedisDeliveryStore(redis, this.prefix);
-    const check = new DestinationCheck(this.guard, createSystemResolver());
+    const check = new WebhookUrlChecker(this.guard, createSystemResolver());
     this.endpoints = new EndpointManager(
       this.endpointStore,
       this.deliveries,
@@ -114,7 +114,7 @@ export class WebhookHarness {
     const runner = new DeliveryRunner(
       this.deliveries,
       this.endpointStore,
-      new BacklogRefill(this.endpointStore, this.deliveries, this.log),
+      new BacklogRefiller(this.endpointStore, this.deliveries, this.log),
       new DeliveryAttempter(client ?? http, this.cipher, policy, clockOfThisMachine, '1.2.3'),
       this.jobs,
       { maxConcurrency: 20, disableAfterMs: 3_600_000, timeoutMs, ...settings },

@@ -7,7 +7,7 @@ import { Product } from '../../support/product.js';
 const browser = findBrowser();
 const withChromium = browser === undefined ? describe.skip : describe;
 
-withChromium('in a real browser, a reader of the console', () => {
+withChromium('in a real browser, a user of the console', () => {
   let product: Product;
   let address: string;
 
@@ -60,7 +60,7 @@ withChromium('in a real browser, a reader of the console', () => {
     });
   });
 
-  it('sees that the file of a page is missing, and can load the console again', async () => {
+  it('sees an error if the script file of a page is missing, and can reload the console', async () => {
     await onConsole(async (page) => {
       const files = '**/console/assets/audit-page-*.js';
       await page.route(files, (route) => route.fulfill({ status: 404 }));
@@ -78,6 +78,21 @@ withChromium('in a real browser, a reader of the console', () => {
     await page.getByLabel('API key').fill(product.apiKey);
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
+
+  it.each(['/v1/status', '/v1/webhooks'])(
+    'does not read on the overview that everything works while %s cannot be read',
+    async (path) => {
+      await onConsole(async (page) => {
+        const calm = page.getByText('Everything works.');
+        await calm.waitFor();
+        await page.route(`**${path}`, (route) => route.abort());
+        await page.getByText('The gateway cannot be reached').waitFor();
+        expect(await calm.isVisible()).toBe(false);
+        await page.unroute(`**${path}`);
+        await calm.waitFor();
+      });
+    },
+  );
 
   it('finds a draft again after a visit to another page', async () => {
     await onConsole(async (page) => {

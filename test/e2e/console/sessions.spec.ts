@@ -87,7 +87,7 @@ withChromium('over HTTPS, in a real browser,', () => {
     );
   });
 
-  it('the console shows the sign-in form, even if its sessions are read before the page is painted', async () => {
+  it('the console shows the sign-in form even if the browser runs no animation frame', async () => {
     await withBrowser(
       browser ?? '',
       async (context) => {
@@ -102,7 +102,7 @@ withChromium('over HTTPS, in a real browser,', () => {
     );
   });
 
-  it('an API key stays signed in to the console, with an error, if the gateway does not confirm the sign-out', async () => {
+  it('an API key stays signed in to the console, and an error is shown, if the gateway does not confirm the sign-out', async () => {
     await withBrowser(
       browser ?? '',
       async (context) => {

@@ -203,10 +203,16 @@ function render() {
   call(`${pathOf(open)}/seen`, { upTo: last }).catch(() => (seen = undefined));
 }
 
+/** A random id. `crypto.randomUUID` exists only on pages with HTTPS and on those of the same machine. */
+function newReference() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 /** Shows a send at once. What the stream says about it later has the same reference. */
 $('composer').onsubmit = (event) => {
   event.preventDefault();
-  const reference = crypto.randomUUID();
+  const reference = newReference();
   const send = { reference, phoneNumber: open.phoneNumbers[0], message: $('text').value };
   event.target.reset();
   put({ at: new Date().toISOString(), send: { ...send, status: 'queued' } });

@@ -11,7 +11,7 @@ import type {
 } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { CommandFault } from '../failure.js';
-import { timeOf } from '../output/duration.js';
+import { futureTimeOf } from '../output/duration.js';
 import { onOrOff, positiveNumber } from '../settings/option-values.js';
 import { addDelete, addShow } from './show-and-delete.js';
 
@@ -49,7 +49,7 @@ export function addAdmin(program: Command, terminal: Terminal): void {
     .addOption(
       new Option('--scopes <scopes...>', 'what the key may do').choices(SCOPES).makeOptionMandatory(),
     )
-    .option('--expires-at <time>', 'when the key expires, ISO 8601')
+    .option('--expires-at <time>', 'when the key expires, for example 2030-01-31T09:00:00Z')
     .description('create an API key; it is shown only once')
     .action(action(terminal, createKey));
   addDelete(keys, terminal, '/v1/api-keys', {
@@ -134,7 +134,7 @@ async function createKey(
     account,
     name,
     scopes,
-    ...(expiresAt === undefined ? {} : { expiresAt: timeOf(expiresAt, '--expires-at').toISOString() }),
+    ...(expiresAt === undefined ? {} : { expiresAt: futureTimeOf(expiresAt, '--expires-at').toISOString() }),
   };
   const created = (await context.call('POST', '/v1/api-keys', key)) as CreatedApiKey;
   context.output.result(

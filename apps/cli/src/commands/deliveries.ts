@@ -7,6 +7,7 @@ import { ExitCode } from '../exit-code.js';
 import { failureOf } from '../failure.js';
 import { ago, timeOf } from '../output/duration.js';
 import { collect, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+import { followReplay } from './replay-progress.js';
 import { addShow } from './show-and-delete.js';
 
 /** Every status, so that the compiler names one that is missing. */
@@ -18,6 +19,7 @@ const STATUSES = Object.keys({
 } satisfies Record<Delivery['status'], true>);
 /** Time between two looks at the progress of a replay, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 500;
+const CONTINUES = 'The replay continues without this command.';
 
 interface ListOptions {
   status?: Delivery['status'];
@@ -65,7 +67,7 @@ export function addDeliveries(program: Command, terminal: Terminal): void {
     .argument('<webhookId>')
     .description('deliver events to a webhook again')
     .requiredOption('--since <time>', 'events from this time on: ISO 8601, or an age such as 1h')
-    .option('--until <time>', 'events before this time')
+    .option('--until <time>', 'events before this time: ISO 8601, or an age such as 1h')
     .option('--types <types>', 'only these event types', collect)
     .addOption(
       new Option('--only <which>', 'which events (default: failed)').choices([
@@ -120,8 +122,9 @@ async function retry(context: CommandContext, ids: string[]): Promise<ExitCode> 
       context.output.result(delivery as Delivery, `${id} is attempted now.`);
     } catch (error) {
       if (ids.length === 1) throw error;
-      const { lines, exitCode } = failureOf(error);
-      context.output.note(`${id}: ${lines.join(' ')}`);
+      const { lines, details, exitCode } = failureOf(error);
+      if (context.output.isJson) context.output.noteJson({ deliveryId: id, ...details });
+      else context.output.note(`${id}: ${lines.join(' ')}`);
       code = exitCode;
     }
   }
@@ -152,22 +155,35 @@ async function replay(
   context.output.result(started, `${started.count} deliveries were started.`);
 }
 
-/** Draws how many of the pending deliveries are left, until there are none or the user presses Ctrl-C. */
+/**
+ * Draws how many of the deliveries are left, until there are none, none has ended for two minutes, or the user presses
+ * Ctrl-C.
+ */
 async function showProgress(context: CommandContext, path: string, count: number): Promise<void> {
   const { signal } = context;
   const bar = progress({ max: count, indicator: 'timer' });
+  let shown = 0;
   bar.start(`Delivering ${count} events`);
   try {
-    for (let done = 0; done < count;) {
-      await sleep(PROGRESS_INTERVAL_MS, undefined, { signal });
-      const { pending, failingSince } = (await context.call('GET', path)) as Webhook;
-      const now = Math.min(Math.max(count - pending, done), count);
-      bar.advance(now - done, `${now} of ${count}${failingSince === null ? '' : ', the webhook is failing'}`);
-      done = now;
-    }
-    bar.stop(`Attempted ${count} events.`);
+    const outcome = await followReplay(
+      count,
+      async () => {
+        await sleep(PROGRESS_INTERVAL_MS, undefined, { signal });
+        return (await context.call('GET', path)) as Webhook;
+      },
+      (done, { failingSince }) => {
+        const text = `${done} of ${count}${failingSince === null ? '' : ', the webhook is failing'}`;
+        bar.advance(done - shown, text);
+        shown = done;
+      },
+    );
+    bar.stop(
+      outcome === 'ended'
+        ? `Attempted ${count} events.`
+        : `No delivery has ended for two minutes. ${CONTINUES} See: tidings deliveries --status pending`,
+    );
   } catch (error) {
-    bar.stop('The replay goes on without this command.');
+    bar.stop(CONTINUES);
     if (!signal.aborted) throw error;
   }
 }

@@ -34,7 +34,8 @@ export function addListen(program: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-The signing secret is that of TIDINGS_WEBHOOK_SECRET, or a new one that is printed at the start.
+The signing secret is that of TIDINGS_WEBHOOK_SECRET, or a new one that is printed at the start; with --json
+to standard error, as {"secret":"whsec_…"}.
 Events are forwarded one at a time, in order. A receiver that cannot be reached gets the event once it can;
 an answer of any status is shown, and the next event follows. When the connection to the gateway breaks, nothing is
 lost or repeated.`,
@@ -59,7 +60,10 @@ async function listen(context: CommandContext, options: Options): Promise<undefi
     signal,
   });
   const { url } = await context.connection();
-  if (!output.isJson) {
+  if (output.isJson) {
+    // Without the secret, the receiver could verify nothing. Standard output has only events.
+    if (given === '') output.noteJson({ secret });
+  } else {
     output.line(`Forwarding events of ${url} to ${options.forward}`);
     if (given === '') output.line(`Signing secret: ${secret}`);
     output.line('Press Ctrl-C to stop.');

@@ -13,7 +13,7 @@ import {
 } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { CommandFault, StoredSendFault, UnconfirmedSendFault } from '../failure.js';
-import { timeOf } from '../output/duration.js';
+import { futureTimeOf } from '../output/duration.js';
 import { jsonObject, wholeNumber } from '../settings/option-values.js';
 
 interface Options {
@@ -41,8 +41,8 @@ export function addSend(program: Command, terminal: Terminal): void {
     .option('--type <type>', 'type of the message, a word in lower case')
     .option('--reference <text>', 'your own id of the send')
     .option('--metadata <json>', 'JSON object that is kept with the send', jsonObject)
-    .option('--send-at <time>', 'when to send, ISO 8601')
-    .option('--expires-at <time>', 'when to give up, ISO 8601')
+    .option('--send-at <time>', 'when to send, for example 2030-01-31T09:00:00Z')
+    .option('--expires-at <time>', 'when to give up, for example 2030-01-31T09:00:00Z')
     .option('--idempotency-key <key>', 'repeating the command with the same key never sends twice')
     .addOption(
       new Option('--wait [status]', 'wait until the send has a status')
@@ -98,15 +98,9 @@ function newSend(phoneNumber: string, message: string | undefined, options: Opti
     ...(type === undefined ? {} : { type }),
     ...(reference === undefined ? {} : { reference }),
     ...(metadata === undefined ? {} : { metadata }),
-    ...(sendAt === undefined ? {} : { sendAt: futureTime(sendAt, '--send-at') }),
-    ...(expiresAt === undefined ? {} : { expiresAt: futureTime(expiresAt, '--expires-at') }),
+    ...(sendAt === undefined ? {} : { sendAt: futureTimeOf(sendAt, '--send-at').toISOString() }),
+    ...(expiresAt === undefined ? {} : { expiresAt: futureTimeOf(expiresAt, '--expires-at').toISOString() }),
   };
-}
-
-function futureTime(text: string, option: string): string {
-  if (/^\d+[smhd]$/.test(text))
-    throw new CommandFault(`${option}: write a time such as 2026-01-31T09:00:00Z`);
-  return timeOf(text, option).toISOString();
 }
 
 async function attachment({ file, idempotencyKey }: Options): Promise<SendOptions> {

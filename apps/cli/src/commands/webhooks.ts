@@ -12,7 +12,7 @@ import type {
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { ago } from '../output/duration.js';
 import { CommandFault } from '../failure.js';
-import { collect, header, onOrOff, wholeNumber } from '../settings/option-values.js';
+import { collect, header, numberFrom, onOrOff, wholeNumber } from '../settings/option-values.js';
 import { addDelete, addShow } from './show-and-delete.js';
 
 interface WebhookOptions {
@@ -112,7 +112,11 @@ export function addWebhooks(program: Command, terminal: Terminal): void {
     .command('rotate')
     .argument('<id>')
     .description('create a new signing secret')
-    .option('--overlap <seconds>', 'time for which the previous secrets stay valid', wholeNumber(0, 604_800))
+    .option(
+      '--overlap <seconds>',
+      'time for which the previous secrets stay valid',
+      wholeNumber(0, 2_592_000),
+    )
     .action(
       action(terminal, async (context, id: string, { overlap }: { overlap?: number }) => {
         const body = overlap === undefined ? {} : { overlapSeconds: overlap };
@@ -139,7 +143,11 @@ function withSettings(command: Command): Command {
     .option('--description <text>', 'a text for people')
     .option('--header <name: value>', 'HTTP header to add to each request; repeatable', header)
     .option('--max-concurrency <count>', 'maximum number of simultaneous requests', wholeNumber(1, 1_000))
-    .option('--rate-limit <count>', 'maximum number of requests per second', wholeNumber(1, 100_000))
+    .option(
+      '--rate-limit <count>',
+      'maximum number of requests per second, for example 0.5',
+      numberFrom(0.01, 10_000),
+    )
     .option('--ordered <on|off>', 'deliver the events of each contact in order', onOrOff);
 }
 

@@ -3,14 +3,15 @@ import { openBlobStore } from '#blobs';
 import {
   checkRedisRequirements,
   closeRedis,
+  CommonEnvironment,
   ConfigurationError,
   GatewayEnvironment,
   hasAppendOnlyFile,
-  isRedisFull,
+  isRedisNearlyFull,
   openRedis,
   readEnvironment,
   type RedisClient,
-  redisTime,
+  readRedisTime,
   findUnknownEnvironmentVariables,
   withDeadline,
   WorkerEnvironment,
@@ -49,7 +50,12 @@ export async function checkInstallation(environment: NodeJS.ProcessEnv): Promise
 }
 
 function checkVariables(environment: NodeJS.ProcessEnv): Finding[] {
-  const faults = [...faultsOf(GatewayEnvironment, environment), ...faultsOf(WorkerEnvironment, environment)];
+  // Only gateways have an API key. Where there is none, as in the container of a worker, their variables do not matter.
+  const isForGateway = (environment['API_KEY'] ?? '') !== '';
+  const faults = [
+    ...(isForGateway ? faultsOf(GatewayEnvironment, environment) : []),
+    ...faultsOf(WorkerEnvironment, environment),
+  ];
   const found = [...new Set(faults)].map((fault) =>
     problem('configuration', fault, 'see docs/configuration.md'),
   );
@@ -57,7 +63,15 @@ function checkVariables(environment: NodeJS.ProcessEnv): Finding[] {
     problem('configuration', `${name} is unknown and has no effect`, `did you mean ${nearest}?`),
   );
   const all = [...found, ...misspelt];
-  return all.length === 0 ? [fine('configuration', 'every variable is valid')] : all;
+  if (all.length > 0) return all;
+  return [
+    fine(
+      'configuration',
+      isForGateway
+        ? 'every variable is valid'
+        : 'every variable of a worker is valid; a gateway also needs API_KEY',
+    ),
+  ];
 }
 
 function faultsOf(shape: new () => object, environment: NodeJS.ProcessEnv): readonly string[] {
@@ -70,13 +84,14 @@ function faultsOf(shape: new () => object, environment: NodeJS.ProcessEnv): read
   }
 }
 
-function settingsOf(environment: NodeJS.ProcessEnv): GatewayEnvironment | undefined {
-  return faultsOf(GatewayEnvironment, environment).length > 0
+/** Returns what the checks of the stores and of the messaging service need. Gateways and workers have it in common. */
+function settingsOf(environment: NodeJS.ProcessEnv): CommonEnvironment | undefined {
+  return faultsOf(CommonEnvironment, environment).length > 0
     ? undefined
-    : readEnvironment(GatewayEnvironment, environment);
+    : readEnvironment(CommonEnvironment, environment);
 }
 
-async function checkRedis(settings: GatewayEnvironment): Promise<Finding[]> {
+async function checkRedis(settings: CommonEnvironment): Promise<Finding[]> {
   let lastError = '';
   const redis = openRedis(settings.REDIS_URL, 'failFast', (error) => {
     lastError = error.message;
@@ -126,7 +141,7 @@ async function connected(redis: RedisClient): Promise<void> {
   });
 }
 
-async function checkRedisServer(redis: RedisClient, settings: GatewayEnvironment): Promise<Finding[]> {
+async function checkRedisServer(redis: RedisClient, settings: CommonEnvironment): Promise<Finding[]> {
   const found: Finding[] = [];
   try {
     await checkRedisRequirements(redis);
@@ -145,9 +160,11 @@ async function checkRedisServer(redis: RedisClient, settings: GatewayEnvironment
         'run: redis-cli CONFIG SET appendonly yes (and appendfsync always), and set both in its configuration',
       ),
     );
-  if (await isRedisFull(redis))
+  if (await isRedisNearlyFull(redis))
     found.push(problem('Redis', 'is at or near its maxmemory: sends are answered 503', 'raise maxmemory'));
-  const difference = Math.abs(Date.now() - (await redisTime(redis, `${settings.REDIS_KEY_PREFIX}:doctor`)));
+  const difference = Math.abs(
+    Date.now() - (await readRedisTime(redis, `${settings.REDIS_KEY_PREFIX}:doctor`)),
+  );
   if (difference > MAX_CLOCK_DIFFERENCE_MS)
     found.push(
       problem(
@@ -159,7 +176,7 @@ async function checkRedisServer(redis: RedisClient, settings: GatewayEnvironment
   return found.length === 0 ? [fine('Redis', 'reachable, persistent, never evicts')] : found;
 }
 
-async function checkEncryptionKey(redis: RedisClient, settings: GatewayEnvironment): Promise<Finding[]> {
+async function checkEncryptionKey(redis: RedisClient, settings: CommonEnvironment): Promise<Finding[]> {
   const { keyIds } = new SecretCipher(settings.ENCRYPTION_KEY, settings.ENCRYPTION_KEYS_PREVIOUS);
   const recorded = await new RedisEncryptionKeyIds(redis, settings.REDIS_KEY_PREFIX).list();
   const missing = recorded.filter((id) => !keyIds.includes(id));
@@ -173,7 +190,7 @@ async function checkEncryptionKey(redis: RedisClient, settings: GatewayEnvironme
   ];
 }
 
-async function checkBlobStore(settings: GatewayEnvironment): Promise<Finding[]> {
+async function checkBlobStore(settings: CommonEnvironment): Promise<Finding[]> {
   const check = 'blob store';
   try {
     const store = await openBlobStore(settings);
@@ -191,7 +208,7 @@ async function checkBlobStore(settings: GatewayEnvironment): Promise<Finding[]> 
   }
 }
 
-async function checkUpstream(settings: GatewayEnvironment): Promise<Finding[]> {
+async function checkUpstream(settings: CommonEnvironment): Promise<Finding[]> {
   const check = 'messaging service';
   const { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: apiKey } = settings;
   const upstream = new HttpUpstream(settings.UPSTREAM_TIMEOUT_MS);

@@ -8,19 +8,49 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Parses an option that names a time: ISO 8601, or an age such as `90s`, `30m`, `1h`, `7d`.
+ * A date in ISO 8601, alone or with a time and its time zone. The gateway has the same rule for times, in
+ * apps/gateway/src/input/rules.ts. `Date.parse` alone is no rule: it reads `60` as the year 1960.
+ */
+const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+/**
+ * Parses an option that names a time: ISO 8601, or an age such as `90s`, `30m`, `1h`, `7d`. A date alone is its first
+ * moment in UTC.
  * @param option name of the option, for the error
  * @throws {CommandFault}
  */
 export function timeOf(text: string, option: string, now = Date.now()): Date {
   const age = /^(\d+)([smhd])$/.exec(text);
-  const time = age === null ? Date.parse(text) : now - Number(age[1]) * (UNIT_MS[age[2] ?? ''] ?? 0);
+  const time = age === null ? parseIsoDate(text) : now - Number(age[1]) * (UNIT_MS[age[2] ?? ''] ?? 0);
   const date = new Date(time);
   if (Number.isNaN(date.getTime()))
     throw new CommandFault(
-      `${option}: ${text} is neither a time such as 2026-01-31T09:00:00Z nor an age such as 90s, 30m, 1h or 7d`,
+      `${option}: ${text} is neither a time with its time zone such as 2026-01-31T09:00:00Z, nor a date such as 2026-01-31, nor an age such as 90s, 30m, 1h or 7d`,
     );
   return date;
+}
+
+/**
+ * Parses an option that names a time to come. An age would be in the past, and a date alone leaves open when on that
+ * day.
+ * @param option name of the option, for the error
+ * @throws {CommandFault}
+ */
+export function futureTimeOf(text: string, option: string): Date {
+  const time = text.includes('T') ? parseIsoDate(text) : Number.NaN;
+  if (Number.isNaN(time))
+    throw new CommandFault(
+      `${option}: ${text} is not a time with its time zone; write it such as 2030-01-31T09:00:00Z`,
+    );
+  return new Date(time);
+}
+
+/** Returns milliseconds since 1970, or NaN. */
+function parseIsoDate(text: string): number {
+  const [, year, month, day] = ISO_DATE.exec(text) ?? [];
+  // Date.parse accepts 30 February as 1 March.
+  const daysOfMonth = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
+  return Number(day) <= daysOfMonth ? Date.parse(text) : Number.NaN;
 }
 
 /** Describes a length of time in its largest fitting unit, for example `850 ms`, `4.2 s`, `3 min`, `2 h`, `5 d`. */

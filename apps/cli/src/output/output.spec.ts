@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ago, duration, timeOf } from './duration.js';
+import { ago, duration, futureTimeOf, timeOf } from './duration.js';
 import { Output } from './output.js';
 import { excerpt } from './printable.js';
 
@@ -9,13 +9,35 @@ function outputTo(written: string[], { isJson = false } = {}): Output {
 }
 
 describe('a time given as an option', () => {
-  it('is an ISO 8601 time or an age such as 24h; any other text is rejected', () => {
+  it('is an ISO 8601 time, a date, or an age such as 24h; any other text is rejected', () => {
     const now = Date.UTC(2026, 0, 2);
-    expect(timeOf('2026-01-01T00:00:00Z', '--since', now).toISOString()).toBe('2026-01-01T00:00:00.000Z');
-    for (const age of ['86400s', '1440m', '24h', '1d'])
-      expect(timeOf(age, '--since', now).toISOString()).toBe('2026-01-01T00:00:00.000Z');
+    for (const text of [
+      ...['2026-01-01T00:00:00Z', '2026-01-01T00:00Z', '2026-01-01T01:00:00.000+01:00', '2026-01-01'],
+      ...['86400s', '1440m', '24h', '1d'],
+    ])
+      expect(timeOf(text, '--since', now).toISOString()).toBe('2026-01-01T00:00:00.000Z');
     for (const text of ['1w', 'h', '-1h', '1.5h', '', '999999999999d'])
       expect(() => timeOf(text, '--since', now)).toThrow('--since: ');
+  });
+
+  it.each(['60', '9', '2026', '2026-01', '1 Jan 2026', '2026-01-01T09:00:00', '2026-02-30', '2026-13-01'])(
+    'is not %s, which Date.parse or a person may read as some time',
+    (text) => {
+      expect(() => timeOf(text, '--since')).toThrow(
+        `--since: ${text} is neither a time with its time zone such as 2026-01-31T09:00:00Z`,
+      );
+      expect(() => futureTimeOf(text, '--send-at')).toThrow(`--send-at: ${text} is not a time`);
+    },
+  );
+
+  it('to come is neither an age nor a date alone', () => {
+    expect(futureTimeOf('2030-01-31T09:00:00+01:00', '--send-at').toISOString()).toBe(
+      '2030-01-31T08:00:00.000Z',
+    );
+    for (const text of ['30d', '2030-01-31'])
+      expect(() => futureTimeOf(text, '--expires-at')).toThrow(
+        `--expires-at: ${text} is not a time with its time zone; write it such as 2030-01-31T09:00:00Z`,
+      );
   });
 });
 
@@ -39,7 +61,7 @@ describe('a displayed duration', () => {
 });
 
 describe('the output of a command', () => {
-  it('ends a list at the limit, and names the option that shows more', async () => {
+  it('ends a list at the limit, and names the option that shows more rows', async () => {
     const written: string[] = [];
     let read = 0;
     const rows = (function* () {

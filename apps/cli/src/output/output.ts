@@ -97,18 +97,17 @@ export class Output {
 
   /** Prints a JSON value on one line. */
   json(value: object): void {
-    // Two control characters are legal in JSON and still do something in some terminals.
-    this.line(
-      JSON.stringify(value).replace(
-        /[\u007f-\u009f]/gu,
-        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-      ),
-    );
+    this.line(jsonText(value));
   }
 
   /** Prints a remark for people to standard error, where it does not mix with results. */
   note(text: string): void {
     this.stderr.write(`${this.styled('quiet', text)}\n`);
+  }
+
+  /** Prints a remark for programs to standard error, as JSON. */
+  noteJson(value: object): void {
+    this.stderr.write(`${jsonText(value)}\n`);
   }
 
   /** Clears the screen before the next frame of a continuous display. */
@@ -120,6 +119,14 @@ export class Output {
   styled(tone: Tone, text: string): string {
     return this.hasColor ? styleText(STYLES[tone], text) : text;
   }
+}
+
+/** Returns JSON on one line. Some control characters are legal in JSON and still do something in some terminals. */
+function jsonText(value: object): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\u009f]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function cell(value: string | number | boolean | null | undefined): string {

@@ -49,7 +49,7 @@ describe('the connection of a command to a gateway', () => {
     expect(await findConnection({ url: 'https://tidings.internal/' }, {}, store)).toEqual(MAIN);
   });
 
-  it('uses the API key of npm start if no API key is stored, but only for the gateway of npm start', async () => {
+  it('uses the API key that npm start created if no API key is stored, but only for the gateway that npm start started', async () => {
     const local = { TIDINGS_CHECKOUT_KEY: 'tk_local', TIDINGS_CHECKOUT_URL: 'http://127.0.0.1:3000' };
     expect(await findConnection({}, local, store)).toEqual({
       url: 'http://127.0.0.1:3000',

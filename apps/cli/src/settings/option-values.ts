@@ -10,6 +10,16 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
+/** Returns a parser of an option whose value is a number, also a fraction. */
+export function numberFrom(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() === '' || !(value >= min && value <= max))
+      throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`);
+    return value;
+  };
+}
+
 /** Parses an option whose value is a number above 0, for example a rate. */
 export function positiveNumber(text: string): number {
   const value = Number(text);

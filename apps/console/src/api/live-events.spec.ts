@@ -57,7 +57,7 @@ async function reached(state: LiveState): Promise<void> {
 }
 
 describe('the live events of the console', () => {
-  it('tell every listener to read again when the first connection opens, because events may have come between its read and the stream', async () => {
+  it('tell each listener to read its data again when the first connection opens, because events may have occurred since the listener read its data', async () => {
     const onGap = jest.fn();
     live.listen({ types: ['message.*'], onGap });
     await settle();
@@ -65,7 +65,7 @@ describe('the live events of the console', () => {
     expect(onGap).toHaveBeenCalledTimes(1);
   });
 
-  it('continue after the last position for a further listener, and tell none to read again', async () => {
+  it('continue after the last received event when another listener is added, and tell no listener to read its data again', async () => {
     const onGap = jest.fn();
     live.listen({ types: ['message.*'], onGap });
     await settle();
@@ -77,7 +77,7 @@ describe('the live events of the console', () => {
     expect(onGap).toHaveBeenCalledTimes(1);
   });
 
-  it('begin with new events, and not with those of the time without a listener', async () => {
+  it('start again with new events after a time without listeners, and tell the new listener to read its data again', async () => {
     const stop = live.listen({ types: ['message.*'] });
     await settle();
     connections[0]?.send('id: 7\n\n');

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { InfiniteQueryObserver } from '@tanstack/preact-query';
 import { createQueryClient, refresh } from './queries.js';
 
-describe('a refresh', () => {
-  it('waits for a running read of a further page, and then reads all shown pages again', async () => {
+describe('a refresh of a list that is loaded page by page', () => {
+  it('waits until a running read of the next page ends, and then reads all loaded pages again', async () => {
     const client = createQueryClient();
     const reads: string[] = [];
     let answer: (() => void) | undefined;

@@ -1,4 +1,4 @@
-import type { Conversation, NewSend, Send } from '#client';
+import { type Conversation, newIdempotencyKey, type NewSend, type Send } from '#client';
 import type { JSX } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { useApi } from '../api/api.js';
@@ -38,7 +38,7 @@ export function Composer(props: {
       setRejection({ faults: fault, other: undefined });
       return;
     }
-    const attempt = { ...draft, phoneNumber, key: draft.key ?? newKey() };
+    const attempt = { ...draft, phoneNumber, key: draft.key ?? newIdempotencyKey() };
     onDraft(attempt);
     setBusy(true);
     setRejection({ faults: {}, other: undefined });
@@ -199,12 +199,6 @@ function FileChoice(props: {
 }
 
 const SEND_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ Enter' : 'Ctrl Enter';
-
-/** A UUID. `crypto.randomUUID` exists on secure pages only. */
-function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
 
 function faultOf({ text, file, sendAt, key }: Draft): Record<string, string> | undefined {
   if (text.trim() === '' && file === undefined) return { message: 'Enter a text or add a file.' };

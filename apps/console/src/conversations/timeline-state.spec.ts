@@ -78,7 +78,7 @@ const statusOf = (state: TimelineState, id: string): string | undefined =>
   )[0];
 
 describe('the timeline in the console', () => {
-  it('an event whose message has no readable timestamp is shown at the time of the event', () => {
+  it('shows a message without a readable timestamp at the time of its event', () => {
     const arrived = event('message.received', 'a', 3, 10);
     if (arrived.type !== 'event') throw new Error('not an event');
     Object.assign(arrived.event.data.message, { timestamp: 'yesterday' });
@@ -132,7 +132,7 @@ describe('the timeline in the console', () => {
     expect(state.earlier).toBe('later');
   });
 
-  it('shows the message of a send instead of the send', () => {
+  it('replaces a send with its message once the message is known', () => {
     const state = after(page([send('s', 1)], 10), event('message.sent', 'm', 2, 20, 's'));
     expect(keys(state)).toEqual(['message m']);
     expect(keys(reduceTimeline(state, { type: 'send', send: sendOf('s', 1), now: 30 }))).toEqual([

@@ -8,15 +8,24 @@ import { countText } from '../kit/text.js';
 import { Time } from '../kit/time.js';
 import type { Finding } from './problems.js';
 
+interface HealthNoticeProps {
+  findings: readonly Finding[];
+  /** False if the latest read failed of what the findings come from: they may be old or incomplete. */
+  isCurrent: boolean;
+}
+
 /** Is it working? One sentence, and for each problem the button that helps. */
-export function HealthNotice({ findings }: { findings: readonly Finding[] }): JSX.Element {
+export function HealthNotice({ findings, isCurrent }: HealthNoticeProps): JSX.Element | null {
   const [isConfirming, setConfirming] = useState(false);
-  if (findings.length === 0)
+  if (findings.length === 0) {
+    // The page shows the error of the read. Whether all works is not known until a read succeeds.
+    if (!isCurrent) return null;
     return (
       <p class="notice calm" role="status">
         <strong>Everything works.</strong>
       </p>
     );
+  }
   return (
     <div class="notice warn" role="status">
       <strong>{countText(findings.length, 'thing needs', 'things need')} your attention.</strong>

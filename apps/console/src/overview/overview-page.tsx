@@ -28,10 +28,11 @@ export function OverviewPage(): JSX.Element {
     types: ['upstream.*', 'account.suspect', 'webhook.disabled'],
     onEvent: () => void refresh('/v1/status', '/v1/webhooks'),
   });
+  const health = mayAdmin ? status : ready;
   const readiness: Readiness | FullReadiness | undefined = status.data?.readiness ?? ready.data;
   return (
     <Page title="Overview">
-      <Loaded<Status | Readiness> of={mayAdmin ? status : ready}>
+      <Loaded<Status | Readiness> of={health}>
         {() =>
           // Whether all works is not known before.
           webhooks.isLoading ? (
@@ -39,6 +40,7 @@ export function OverviewPage(): JSX.Element {
           ) : (
             <HealthNotice
               findings={findingsOf({ readiness, status: status.data, webhooks: webhooks.data })}
+              isCurrent={health.error === null && webhooks.error === null}
             />
           )
         }

@@ -21,21 +21,39 @@ export interface Known {
 
 /** Readiness codes that the account's own findings explain better. */
 const EXPLAINED: ReadonlySet<string> = new Set(['upstream_down', 'upstream_refused', 'contacts_vanished']);
+/** Maximum number of other accounts that a finding names. */
+const MAX_NAMES = 5;
 
 /** Returns what does not work, the most severe first. An empty list means that everything known works. */
 export function findingsOf({ readiness, status, webhooks }: Known): Finding[] {
   return [
-    ...installation(readiness, status !== undefined),
+    ...installation(readiness, status),
     ...(status === undefined ? [] : [...messagingService(status), ...contacts(status), ...sends(status)]),
     ...(webhooks === undefined ? [] : failingWebhooks(webhooks)),
   ];
 }
 
-function installation(readiness: Known['readiness'], knowsAccount: boolean): Finding[] {
+function installation(readiness: Known['readiness'], status: Status | undefined): Finding[] {
   if (readiness === undefined) return [];
-  return readiness.reasons
-    .filter((_, i) => !(knowsAccount && EXPLAINED.has(readiness.details[i]?.code ?? '')))
-    .map((text) => ({ text }));
+  return readiness.reasons.flatMap((text, i) => {
+    const detail = readiness.details[i];
+    if (status === undefined || detail === undefined) return [{ text }];
+    const { code, count } = detail;
+    const affected = status.readiness.accounts.filter((each) => each.code === code);
+    const others = affected.filter(({ account }) => account !== status.account);
+    // `accounts` ends after 100 entries, `count` counts all.
+    const otherCount = count - (affected.length - others.length);
+    // An operator also reads reasons of other accounts, of which the account's own findings say nothing.
+    if (EXPLAINED.has(code) && otherCount <= 0) return [];
+    return [{ text: others.length === 0 ? text : `${text}. ${otherAccounts(others, otherCount)}` }];
+  });
+}
+
+/** Names other accounts that a reason affects: the reason itself only counts accounts. */
+function otherAccounts(others: FullReadiness['accounts'], count: number): string {
+  const names = others.slice(0, MAX_NAMES).map(({ account }) => account);
+  const more = count - names.length;
+  return `Other accounts affected: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
 function messagingService({ upstream }: Status): Finding[] {

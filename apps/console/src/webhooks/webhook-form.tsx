@@ -125,7 +125,7 @@ function MoreFields(props: {
       <summary>Contacts, headers, limits and order</summary>
       <div class="form">
         <CheckField
-          label="Ordered: one event at a time for each contact, the next after the last one succeeded or finally failed"
+          label="Ordered: one event at a time for each contact, the next after the last one succeeded or permanently failed"
           isChecked={isOrdered}
           onChange={(value) => {
             onChange({ isOrdered: value });

@@ -54,7 +54,7 @@ export class AccountsController {
   @ApiOperation({
     operationId: 'createAccount',
     summary: 'Add an account of the messaging service',
-    description: `Polling and relaying start within seconds. ${PERMISSIONS}`,
+    description: `Within seconds, Tidings starts to poll the account and to relay its sends. ${PERMISSIONS}`,
   })
   @ApiCreatedResponse({
     type: AccountView,

@@ -127,7 +127,7 @@ describe('an account', () => {
     expect(early.detail).toContain('still being removed');
   });
 
-  it('that environment variables define cannot be changed or deleted through the API, and the error names UPSTREAM_BASE_URL', async () => {
+  it('that is defined by environment variables cannot be changed or deleted through the API, and the error names UPSTREAM_BASE_URL', async () => {
     for (const reply of [await change('default', { polling: false }), await remove('default')]) {
       const problem = await problemOf(reply);
       expect(problem).toMatchObject({ status: 409, code: 'conflict' });
@@ -186,13 +186,13 @@ describe('POST /v1/accounts/{id}/confirm-deletions', () => {
   const deletionsConfirmedAt = (account: string): Promise<string | null> =>
     gateway.redis.hget(`tidings:{${account}}:contact-list`, 'believedAt');
 
-  it('stores when a caller confirmed that the missing contacts and messages were deleted', async () => {
+  it('stores the time at which a caller confirmed that the missing contacts and messages were deleted', async () => {
     expect(await deletionsConfirmedAt('default')).toBeNull();
     expect((await confirm('default')).status).toBe(204);
     expect(Number(await deletionsConfirmedAt('default'))).toBeGreaterThan(0);
   });
 
-  it('accepts an API key of the account "default", and returns 404 for an API key of a third account', async () => {
+  it('accepts an API key of the account "default" for any account, and returns 404 for an API key of an unrelated account', async () => {
     await add(SALES);
     expect((await confirm('sales', OTHER_KEY)).status).toBe(404);
     expect(await deletionsConfirmedAt('sales')).toBeNull();

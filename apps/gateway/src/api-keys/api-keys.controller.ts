@@ -79,7 +79,7 @@ export class ApiKeysController {
     if (ownEnd !== undefined && (end === undefined || end > ownEnd)) {
       throw new Problem(
         'forbidden',
-        `The API key cannot create an API key that is valid longer than itself. Give an \`expiresAt\` up to ${new Date(ownEnd).toISOString()}.`,
+        `The API key cannot create an API key that is valid longer than itself. Set \`expiresAt\` to ${new Date(ownEnd).toISOString()} or earlier.`,
       );
     }
     const wanted = { account, name, scopes, ...(end === undefined ? {} : { expiresAt: end }) };
@@ -117,7 +117,7 @@ export class ApiKeysController {
   @ApiOperation({
     operationId: 'deleteApiKey',
     summary: 'Revoke an API key',
-    description: `The API key stops working immediately at every gateway. Open event streams and waiting requests that use the API key are ended. ${PERMISSIONS}`,
+    description: `The API key stops working immediately at every gateway. Event streams and long polls that use the API key are ended. ${PERMISSIONS}`,
   })
   @ApiNoContentResponse({ description: 'The API key no longer works.' })
   @ApiProblems('not_found', 'conflict')

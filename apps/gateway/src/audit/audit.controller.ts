@@ -22,10 +22,10 @@ export class AuditController {
   @RequireScope('admin')
   @ApiOperation({
     operationId: 'listAuditEntries',
-    summary: 'List who did what, newest first',
+    summary: 'List the entries of the audit log, newest first',
     description:
       'An entry is recorded when an account, API key, token or webhook is created, changed or removed, when a signing secret is read, when events are replayed, and when sends are cancelled or resolved. ' +
-      'What an admin of the account `default` does to another account is in the audit logs of both accounts. ' +
+      'An action of an admin of the account `default` on another account is recorded in the audit logs of both accounts. ' +
       'Entries are kept for 90 days: per account, at most 1,000 entries about tokens and sends, and at most 1,000 other entries.',
   })
   @ApiOkResponse({ type: AuditReply })

@@ -29,7 +29,7 @@ describe('the recorder of the uses of API keys', () => {
   const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
   const ids = (): string[][] => recorded.map((uses) => [...uses.keys()]);
 
-  it('records the first uses of several API keys together, within a second', async () => {
+  it('records the first uses of several API keys in one write, within a second', async () => {
     const at = Date.now();
     recorder.note('one');
     recorder.note('two');

@@ -95,7 +95,7 @@ describe('the rate limit of an API key', () => {
     expect((await one.fetch('/v1/sends')).headers.get('ratelimit-remaining')).toBe(String(LIMIT - 1));
   });
 
-  it('is counted by each gateway separately, in memory, while Redis is full, and reads still work', async () => {
+  it('is enforced by each gateway separately, in memory, while Redis is full; read requests still succeed', async () => {
     await one.redis.config('SET', 'maxmemory', '1mb');
     try {
       const all = await statuses(LIMIT + 2, () => one.fetch('/v1/sends'));

@@ -40,7 +40,7 @@ afterEach(() => {
 const passIntervals = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(count * INTERVAL_MS);
 
 describe('the watch for revocations', () => {
-  it('notifies only the followers of a revoked id, once each and within one interval', async () => {
+  it('notifies each listener of a revoked id once, within one interval, and no other listener', async () => {
     revocations.revoked.push('tok_1');
     const notified: string[] = [];
     const follow = (name: string, ...ids: string[]): Promise<() => void> =>

@@ -84,7 +84,8 @@ export class RevocationWatch {
       return position;
     } catch (error) {
       // While Redis is unavailable, nothing can be revoked, and no event can be read.
-      if (!isStoreFault(error)) this.logger.error({ err: error }, 'could not read the revocations of tokens');
+      if (!isStoreFault(error))
+        this.logger.error({ err: error }, 'could not read from Redis which tokens were revoked');
       return after;
     }
   }

@@ -8,7 +8,7 @@ import { describeApi } from '../docs/openapi.js';
 import { REQUEST_EXAMPLES } from '../docs/request-bodies.js';
 import { operationsOf } from '../docs/operations.js';
 import { type SimpleType, someEvent } from '../fixtures/events.js';
-import type { FakeSendIntake } from '../fixtures/fakes.js';
+import type { FakeSendService } from '../fixtures/fakes.js';
 import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { openStream } from '../fixtures/stream-client.js';
 import { makeKey, makeToken } from '../fixtures/tokens.js';
@@ -34,7 +34,7 @@ let events: Record<'own' | 'other' | 'ownSend' | 'otherSend' | 'account', string
 
 /** Lists the sends of the fake intake, newest first, at most ten examined per page. */
 class FakeSendList implements SendList {
-  intake: Pick<FakeSendIntake, 'sends'> = { sends: new Map<string, Send>() };
+  intake: Pick<FakeSendService, 'sends'> = { sends: new Map<string, Send>() };
   calls = 0;
 
   list(account: string, _: SendFilter, limit: number, before?: number): Promise<SendPage> {
@@ -449,7 +449,7 @@ describe('a token that is restricted to one contact', () => {
     for (const path of paths) expect([path, await parts(path)]).toEqual([path, expected()]);
   });
 
-  it('shows no more of the health checks and metrics than a request without a token', async () => {
+  it('gets no more information from the health checks and metrics than a request without a token', async () => {
     expectNothingOfOthers(await (await ask('/health/ready')).text());
     expect((await ask('/metrics', { headers: { via: 'a proxy' } })).status).toBe(401);
   });
@@ -550,15 +550,15 @@ describe('an idempotency key', () => {
 });
 
 describe('the sends to a phone number that no contact of the token has', () => {
-  it('are not counted by short pages and their cursors', async () => {
+  it('do not count towards the limit of a page, and cause no cursor for a further page', async () => {
     const path = (number: string): string => `/v1/sends?limit=1&phoneNumber=${encodeURIComponent(number)}`;
     expect(await (await ask(path(OTHER.number))).json()).toMatchObject({ sends: [], next: null });
     expect(await (await ask(path(OWN.number))).json()).toMatchObject({ sends: [{ id: expect.any(String) }] });
   });
 });
 
-describe('the look-ups of a send', () => {
-  it('show a caller with a restricted token only the contacts of the token, and show other callers all contacts', async () => {
+describe('the field lookups of a send', () => {
+  it('contains only contacts of the token for a caller with a restricted token, and all contacts for other callers', async () => {
     const path = `/v1/sends/${sends.shared}`;
     const lookupsOf = async (reply: Response): Promise<unknown> => ((await reply.json()) as Send).lookups;
     const [own] = LOOKUP.candidates;

@@ -20,7 +20,7 @@ export class CallerController {
     operationId: 'getCaller',
     summary: 'Get the account and the permissions of the caller',
     description:
-      'Shows to whom the API key or token of this request belongs, what it permits, and when it expires. The API key or token needs at least one scope, no matter which scope.',
+      'Returns the account, the scopes and the expiry time of the API key or token that made the request. The API key or token needs at least one scope; any scope is sufficient.',
   })
   @ApiOkResponse({ type: CallerView })
   @ApiProblems()

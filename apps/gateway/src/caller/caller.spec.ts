@@ -64,7 +64,7 @@ describe('GET /v1/caller', () => {
     });
   });
 
-  it('shows a caller with a token the scopes, contacts and expiry of the token, and the API key that created the token', async () => {
+  it('returns the scopes, contacts and expiry of a caller’s token, and the API key that created the token', async () => {
     const { id: keyId, key } = await makeKey(gateway, { name: 'Front end' });
     const free = await makeToken(gateway, { scopes: ['messages:read'] }, key);
     expect(await callerOf({ token: free.token })).toEqual({

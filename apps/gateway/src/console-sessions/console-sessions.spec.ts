@@ -50,7 +50,7 @@ describe('a session of the console', () => {
     await gateway.dispose();
   });
 
-  it('is created with an API key, and its cookie can be read by no script and no other host', async () => {
+  it('is created with an API key, and its cookie is inaccessible to scripts and to other hosts', async () => {
     const reply = await browser.askToSignIn(KEY);
     expect([reply.status, reply.headers.get('cache-control')]).toEqual([201, 'no-store']);
     const session = (await reply.json()) as { expiresAt: string };

@@ -5,7 +5,7 @@ import { isSameOrigin } from '../auth/same-origin.js';
 import { Problem } from '../problems/problem.js';
 
 const DETAIL =
-  'Only pages of the gateway itself may use this endpoint, with the header X-Tidings-Console. A proxy in front of the gateway must pass on the Host header.';
+  'Only pages of the gateway itself may use this endpoint, and they must send the header X-Tidings-Console. A proxy in front of the gateway must pass on the Host header.';
 
 /** Admits requests of the web console only. Another page can neither sign a browser in nor out. */
 @Injectable()

@@ -76,7 +76,7 @@ describe('the event streams of a session', () => {
     expect(await msUntilEnd([client])).toBeLessThan(SOON_MS);
   });
 
-  it('do not extend the session: the streams end when the idle time of the session is over; other requests extend it', async () => {
+  it('do not extend the session, unlike other requests, and end when the idle time of the session is over', async () => {
     const [one, two] = await start({ idleMs: 2_000, renewMs: 100 });
     const browser = new ConsoleBrowser(one);
     const { id } = await browser.signIn();

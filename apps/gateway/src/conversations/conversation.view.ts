@@ -18,7 +18,8 @@ export class ConversationView {
   @ApiProperty({
     type: 'string',
     nullable: true,
-    description: 'Phone number that had its own conversation until the number belonged to this contact.',
+    description:
+      'Phone number that had a conversation of its own before Tidings knew that the number belongs to this contact.',
     example: '+14155550123',
   })
   replaces!: string | null;

@@ -87,7 +87,7 @@ describe('the list of conversations', () => {
     },
   );
 
-  it('is returned completely even if an earlier build stored last activities before 1970', async () => {
+  it('is returned completely even if an earlier version stored times of last activity before 1970', async () => {
     const order = 'tidings:{default}:conversations:order';
     const at = Date.parse('0001-01-01T00:00:00Z');
     await gateway.redis.zadd(order, at, 'old1', at, 'old2', at + 1, 'old3', 0, 'none');

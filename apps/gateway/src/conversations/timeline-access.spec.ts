@@ -65,7 +65,7 @@ async function sendsOfTimeline(token?: string): Promise<string[]> {
   return timeline.map((entry) => entry.send.id);
 }
 
-it('a contact that the gateway makes due is announced to the workers', async () => {
+it('the gateway puts a task on the agenda of the poll workers when it makes a contact due for polling', async () => {
   await gateway.app.get<FeedStore>(FEED).expeditePoll('default', OWN, 0);
   await eventually('the task is on the agenda', async () => {
     return (await gateway.redis.zscore('tidings:{.agenda-poll}:due', 'due default')) !== null;
@@ -73,7 +73,7 @@ it('a contact that the gateway makes due is announced to the workers', async () 
 });
 
 describe('the list of conversations', () => {
-  it('shows a token no conversation of a phone number without a contact, even if the number is an id of the token', async () => {
+  it('excludes conversations without a contact for a restricted token, even if contactIds of the token contains the phone number', async () => {
     const number = '+14155550144';
     const sends = { p: 0, f: 0, s: [[1_001, 'snd_1', 'Hello']], v: 1 };
     await gateway.redis.hset('tidings:{default}:conversations:sends', number, JSON.stringify(sends));
@@ -90,7 +90,7 @@ describe('the list of conversations', () => {
 });
 
 describe('the timeline of a contact', () => {
-  it('shows a token of this contact no send to a shared number whose message belongs to another contact', async () => {
+  it('for a token of this contact, excludes sends whose message belongs to another contact with the same phone number', async () => {
     const [unbound, own, elsewhere] = shown.map(({ id }) => id);
     const { token } = await makeToken(gateway, { contactIds: [OWN] });
     expect(await sendsOfTimeline()).toEqual([unbound, own, elsewhere]);

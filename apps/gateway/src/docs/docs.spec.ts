@@ -30,7 +30,7 @@ const document = async (): Promise<Document> =>
   (await (await gateway.fetch('/docs/openapi.json', { key: null })).json()) as Document;
 
 describe('The OpenAPI document', () => {
-  it('has version 3.1, the schemes of API keys and tokens, and every operation with its error responses', async () => {
+  it('has version 3.1, the security schemes for API keys and tokens, and every operation with its error responses', async () => {
     const { openapi, paths, components } = await document();
     expect(openapi).toBe('3.1.0');
     expect(components.securitySchemes).toEqual({

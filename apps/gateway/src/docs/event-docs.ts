@@ -62,12 +62,12 @@ const DATA: Readonly<Record<EventType, Schema>> = {
 const MEANINGS: Readonly<Record<EventType, string>> = {
   'message.received': 'A contact sent a message.',
   'message.sent':
-    'The messaging service shows a new outbound message. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.',
+    'The messaging service shows a new outbound message. If Tidings sent the message, `sendId` is the id of the send, and `reference` is your own id for the send.',
   'message.created': 'A message with an undocumented direction appeared.',
   'message.delivered': 'A message was delivered. The event is emitted at most once per message.',
   'message.read': 'A message was read. The event is emitted at most once per message.',
   'message.updated':
-    'A field of a message changed, or a deleted message returned. `changes` has the changed fields with their old and new values.',
+    'A field of a message changed, or a message that was reported as deleted appeared again. `changes` has the changed fields with their old and new values.',
   'message.deleted': 'A message disappeared from the messaging service. Delete your copy of the message.',
   'contact.created': 'A contact appeared, or a deleted contact returned.',
   'contact.updated':
@@ -80,17 +80,17 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
     'The message of the accepted send was not found in time. Tidings may still find the message later.',
   'send.sent':
     'The message of the send was found. Later events of the message report when it was delivered and read.',
-  'send.failed': 'The send failed and will not be retried. `send.reason` gives the reason.',
+  'send.failed': 'The send failed and will not be retried. `send.reason` says why it failed.',
   'send.unknown':
-    'Tidings cannot find out whether the message was sent, and does not send the message again. Set the outcome of the send if you know the outcome, or resend the message.',
+    'Tidings cannot find out whether the message was sent, and does not send the message again. If you know whether the message was sent, set the outcome of the send; otherwise, you can resend the message.',
   'send.cancelled': 'The send was cancelled before it was relayed.',
   'send.expired': 'The send was not relayed before `expiresAt`, or before it reached its maximum age.',
   'upstream.unavailable':
-    'The messaging service is unavailable or rejects the account. Sends wait until the event `upstream.recovered`.',
+    'The messaging service is unavailable or rejects the account. Tidings relays no sends of the account until it emits the event `upstream.recovered`.',
   'upstream.recovered':
     'The messaging service is available again. Sends that waited for the messaging service are now relayed.',
   'account.suspect':
-    'Many contacts or messages disappeared at once, so Tidings reports no deletion. If the contacts or messages were really deleted, call `POST /v1/accounts/{id}/confirm-deletions`.',
+    'Many contacts or messages disappeared at once, so Tidings does not report them as deleted. If the contacts or messages were really deleted, call `POST /v1/accounts/{id}/confirm-deletions`.',
   'webhook.disabled':
     'Tidings disabled a webhook. Repair the receiver, enable the webhook, and replay missed events.',
   'webhook.test':

@@ -16,9 +16,9 @@ import { TAGS } from './tags.js';
 import { UPSTREAM_SCHEMAS } from './upstream-schemas.js';
 import { describeWebhooks } from './webhook-docs.js';
 
-const DESCRIPTION = `Tidings stands in front of a messaging service. Tidings sends each message reliably, without loss or duplicates, and emits events for new and changed messages.
+const DESCRIPTION = `Tidings is a gateway to a messaging service. Tidings sends each message reliably, without loss or duplicates, and emits events for new and changed messages.
 
-Send your API key in the \`X-API-Key\` header. Instead of an API key, a browser sends a token in the header \`Authorization: Bearer\`. Every error response is \`application/problem+json\` with a \`code\` for programs.`;
+Send your API key in the \`X-API-Key\` header. Instead of an API key, a browser sends a token in the header \`Authorization: Bearer\`. Every error response is \`application/problem+json\` with a machine-readable \`code\`.`;
 
 const EXTRA_FIELDS =
   'A text or a file to send. Any undocumented field with a text, number, boolean or null is passed on to the messaging service as a form field.';

@@ -14,7 +14,7 @@ export const TAGS = [
   { name: 'Events', description: 'Read events page by page, wait for events, or stream events.' },
   {
     name: 'Webhooks',
-    description: 'Get events delivered to a URL, and look at, retry or replay deliveries.',
+    description: 'Receive events at a URL, list and retry deliveries, and replay past events.',
   },
   { name: 'Accounts', description: 'Manage which accounts of the messaging service Tidings uses.' },
   { name: 'API keys', description: 'Manage the keys with which callers authenticate.' },

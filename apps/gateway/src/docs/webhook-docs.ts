@@ -62,7 +62,7 @@ function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
       },
       '503': {
         description:
-          'The status 503 means that your server is unavailable. Tidings retries and honours `Retry-After`.',
+          'The status 503 means that your server is unavailable. Tidings retries the delivery and honours `Retry-After`.',
       },
       default: {
         description: 'The attempt failed. Tidings retries on its schedule. Redirects are not followed.',

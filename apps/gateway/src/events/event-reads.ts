@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '#accounts';
 import { type Cursor, type EventLog, type EventPage, type EventLogNotifier, parseCursor } from '#events';
-import { anySignalOf } from '#platform';
+import { combineAbortSignals } from '#platform';
 import type { EventSelection } from '../auth/contact-access.js';
 import { EVENT_LOG, EVENT_LOG_NOTIFIER, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
 import { pauseAfterEmptyPage } from './empty-page-pause.js';
@@ -61,7 +61,7 @@ export class EventReads {
     empty: EventPage,
     end: number,
   ): Promise<EventPage> {
-    const { signal: stop, release } = anySignalOf(request.left, this.shutdown);
+    const { signal: stop, release } = combineAbortSignals(request.left, this.shutdown);
     const follower = this.notifier.follow(account);
     let page = empty;
     let readMs = 0;

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Cursor, type EventLog, type EventPage, parseCursor } from '#events';
-import { anySignalOf, withDeadline } from '#platform';
+import { combineAbortSignals, withDeadline } from '#platform';
 import type { EventSelection } from '../auth/contact-access.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { EVENT_LOG, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
@@ -81,7 +81,7 @@ export class EventStreams {
   async serve(request: StreamRequest, reply: StreamReply): Promise<void> {
     const slot = this.slots.acquire(request.caller);
     if (!slot.acquired) throw noSlot(slot.full);
-    const { signal: closing, release } = anySignalOf(request.ended, this.shutdown);
+    const { signal: closing, release } = combineAbortSignals(request.ended, this.shutdown);
     try {
       await this.followChanges(request, async (changes) => {
         const { start, page } = await this.begin(request);
@@ -130,9 +130,13 @@ export class EventStreams {
     const { ready, leave } = this.live.follow(changes);
     try {
       await withDeadline(ready, SUBSCRIBE_TIMEOUT_MS, 'the subscription').catch(() => {
-        throw new Problem('unavailable', 'Changes of conversations cannot be streamed now.', {
-          headers: retryAfter(SLOT_RETRY_MS),
-        });
+        throw new Problem(
+          'unavailable',
+          'The event stream cannot send changed conversations and sends at the moment.',
+          {
+            headers: retryAfter(SLOT_RETRY_MS),
+          },
+        );
       });
       await serve(changes);
     } finally {

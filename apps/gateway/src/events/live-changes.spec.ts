@@ -53,7 +53,7 @@ function live(client: StreamClient, type: string): Record<string, unknown>[] {
 }
 
 describe('an event stream with the types conversation.updated and send.updated', () => {
-  it('reports the status of each send and the row of its conversation as events without an `id:` line', async () => {
+  it('reports each status change of a send, and each change of its conversation, as an event without an `id:` line', async () => {
     const clients = [await open(), await open()];
     const id = await accept(NUMBER);
     for (const client of clients) {
@@ -81,7 +81,7 @@ describe('an event stream with the types conversation.updated and send.updated',
     }
   });
 
-  it('reports a conversation that changes often at most four times a second, but always reports its last state', async () => {
+  it('reports a frequently changing conversation at most four times a second, and always reports its last state', async () => {
     const client = await open();
     const began = performance.now();
     for (let i = 0; i < 60; i += 1) await accept(NUMBER);

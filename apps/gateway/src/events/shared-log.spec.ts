@@ -76,7 +76,7 @@ async function follow(
 }
 
 describe('event streams that share their reads of the event log', () => {
-  it('get each event exactly once and in order, even if more events come at once than are kept in memory', async () => {
+  it('get each event exactly once and in order, even if a burst has more events than the gateway keeps in memory', async () => {
     const start = await log.end(ACCOUNT);
     const first = Array.from({ length: 20 }, () => follow(logs.follow(ACCOUNT), start, BURST));
     const filtered = follow(logs.follow(ACCOUNT), start, 10, { types: ['message.received'] });

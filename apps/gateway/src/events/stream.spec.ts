@@ -143,7 +143,7 @@ describe('An event stream', () => {
     for (const client of [ofMessage, ofSend]) client.disconnect();
   });
 
-  it('sends a comment and checks the API key again at each interval without events', async () => {
+  it('sends a comment after each interval without events, and ends if its API key may no longer read events', async () => {
     const valid = {
       keys: new InMemoryApiKeyAuthenticator([
         { id: 'k', key: KEY, account: 'default', scopes: API_KEY_SCOPES },

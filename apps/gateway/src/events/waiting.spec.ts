@@ -111,7 +111,7 @@ describe('A caller that waits for events', () => {
     next.disconnect();
   });
 
-  it('above the maximum number of waiting callers of its account gets 429 for a stream and an immediate response for a long poll; other accounts are not affected', async () => {
+  it('gets 429 for a stream and an immediate response for a long poll if its account already has the maximum number of waiting callers; other accounts are not affected', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1, maxWaiting: 2 });
     const client = await open(gateway);
     const refused = await gateway.fetch('/v1/events/stream');
@@ -124,7 +124,7 @@ describe('A caller that waits for events', () => {
     other.disconnect();
   });
 
-  it('above the maximum number of waiting callers with its token gets 429 for a stream and an immediate response for a long poll; other callers of the account are not affected', async () => {
+  it('gets 429 for a stream and an immediate response for a long poll if its token already has the maximum number of waiting callers; other callers of the account are not affected', async () => {
     await using gateway = await gatewayWith({ maxPerToken: 1 });
     const [{ token }, other] = [await makeToken(gateway), await makeToken(gateway)];
     const openWith = (one: string): Promise<StreamClient> =>

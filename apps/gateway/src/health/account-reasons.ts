@@ -14,7 +14,7 @@ export interface AccountReason {
 
 /** The description of each problem, for a text such as `1 account` or `3 accounts`. */
 const WORDS = {
-  upstream_down: (accounts) => `the messaging service does not respond for ${accounts}`,
+  upstream_down: (accounts) => `the messaging service of ${accounts} does not respond`,
   upstream_refused: (accounts) => `the messaging service rejects the API key of ${accounts}`,
   upstream_is_tidings: (accounts) =>
     `the base address of ${accounts} leads to a Tidings gateway instead of the messaging service; sends are not relayed`,

@@ -1,7 +1,7 @@
 import { Inject, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import {
   type GatewayEnvironment,
-  type Instance,
+  type ProcessInstance,
   heartbeatSetRedisKey,
   type Logger,
   formatProcessInstance,
@@ -25,7 +25,7 @@ const HEARTBEAT = Symbol('heartbeat');
       useFactory: (
         redis: RedisClient,
         environment: GatewayEnvironment,
-        instance: Instance,
+        instance: ProcessInstance,
         logger: Logger,
       ) => {
         const key = heartbeatSetRedisKey(environment.REDIS_KEY_PREFIX, 'gateways');

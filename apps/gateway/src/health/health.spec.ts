@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { parseProcessInstance, formatProcessInstance, describeThisProcess } from '#platform';
+import { parseProcessInstance, formatProcessInstance, createProcessInstance } from '#platform';
 import type { BlobStore } from '#blobs';
 import { RedisUpstreamHealth } from '#relay';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -56,7 +56,7 @@ describe('The health of the gateway', () => {
     expect(await untilReady('ok')).toEqual({ code: 200, status: 'ok', reasons: [], details: [] });
     await gateway.redis.hset('tidings:{default}:upstream', 'unavailableSince', '2030-01-01T00:00:00.000Z');
     expect((await untilReady('degraded')).reasons).toEqual([
-      expect.stringMatching(/^the messaging service does not respond for 1 account; /),
+      expect.stringMatching(/^the messaging service of 1 account does not respond; /),
     ]);
   });
 
@@ -71,7 +71,7 @@ describe('The health of the gateway', () => {
     expect((await untilReady('degraded')).details).toMatchObject([{ code, count: 1 }]);
   });
 
-  it('is degraded while no worker has the role relay, and the reason names the effect', async () => {
+  it('is degraded while no worker has the role relay, and the reason states the effect and the remedy', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1 roles=poll,dispatch');
     expect((await untilReady('degraded')).reasons).toEqual([
       'no running worker has the role relay: sends are stored but not relayed; start a worker with the role relay in WORKER_ROLES',
@@ -182,7 +182,7 @@ describe('The health of the gateway', () => {
   });
 
   it('is degraded while relay workers use another blob store than the gateway', async () => {
-    const worker = describeThisProcess('test', Date.now());
+    const worker = createProcessInstance('test', Date.now());
     const note = (roles: ('relay' | 'poll' | 'dispatch')[], { name } = worker): Promise<unknown> =>
       gateway.redis.zadd(
         'tidings:workers',

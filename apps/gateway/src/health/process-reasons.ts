@@ -1,8 +1,8 @@
 import {
-  type Instance,
+  type ProcessInstance,
   parseProcessInstance,
   findRolesWithoutWorker,
-  timeWhenVersionsBecameMixed,
+  versionsMixedSince,
   type Reason,
   HEARTBEAT_TTL_MS,
   type WorkerRole,
@@ -37,7 +37,7 @@ export function workerReasons(workers: readonly string[]): Reason[] {
  */
 export function versionReasons(members: readonly string[], now: number): Reason[] {
   const instances = members.map(parseProcessInstance);
-  const since = timeWhenVersionsBecameMixed(instances);
+  const since = versionsMixedSince(instances);
   if (since === undefined || now - since < DEPLOYMENT_MS) return [];
   const versions = versionsOf(instances);
   const minutes = Math.floor((now - since) / 60_000);
@@ -45,6 +45,6 @@ export function versionReasons(members: readonly string[], now: number): Reason[
   return [{ code: 'versions_mixed', count: versions.length, description }];
 }
 
-function versionsOf(instances: readonly Instance[]): (string | undefined)[] {
+function versionsOf(instances: readonly ProcessInstance[]): (string | undefined)[] {
   return [...new Set(instances.map(({ version }) => version))];
 }

@@ -49,7 +49,7 @@ export class FullReadyView extends ReadyView {
   @ApiProperty({
     type: [AccountReasonView],
     description:
-      'Faults of individual accounts, at most 100. Every caller sees the faults of its own account. With an API key of the account `default` and the scope `admin`, a caller sees the faults of all accounts.',
+      'Faults of individual accounts, at most 100. Every caller sees the faults of its own account. A caller with an API key of the account `default` that has the scope `admin` sees the faults of all accounts.',
   })
   accounts!: AccountReasonView[];
 }

@@ -72,6 +72,7 @@ describe('A web page of another origin', () => {
     expect(asked.status).toBe(204);
     expect(asked.headers.get('access-control-allow-origin')).toBe(ORIGIN);
     expect(asked.headers.get('access-control-allow-headers')).toContain('x-api-key');
+    expect(asked.headers.get('x-request-id')).toMatch(/^[\w-]+$/);
     for (const [path, key, status] of [
       ['/v1/contacts', undefined, 200],
       ['/v1/contacts', null, 401],

@@ -9,7 +9,7 @@ function isPossible(text: string): boolean {
   return parsed?.isPossible() === true && parsed.number === text;
 }
 
-it('a phone number is possible exactly if libphonenumber-js finds it possible with the metadata of all countries', () => {
+it('the check for possible phone numbers has the same result as libphonenumber-js with the metadata of all countries', () => {
   const codes = [...new Set(getCountries().map((country) => getCountryCallingCode(country)))];
   const national = fc.stringMatching(/^\d{4,13}$/);
   const numbers = fc

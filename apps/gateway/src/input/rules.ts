@@ -68,10 +68,16 @@ export function TextOf(min: number, max: number): PropertyDecorator {
   return rule(
     'text',
     `must be text of ${min} to ${max} characters without NUL or unpaired surrogates`,
-    (value) =>
-      typeof value === 'string' && value.length >= min && value.length <= max && !UNSTORABLE.test(value),
+    (value) => typeof value === 'string' && hasLength(value, min, max) && !UNSTORABLE.test(value),
     { type: 'string', minLength: min, maxLength: max },
   );
+}
+
+/** Counts characters as JSON Schema does: an emoji is one character, although it takes two UTF-16 code units. */
+function hasLength(text: string, min: number, max: number): boolean {
+  if (text.length < min || text.length > 2 * max) return false;
+  const { length } = Array.from(text);
+  return length >= min && length <= max;
 }
 
 /** Decorator: a text that matches a pattern. */

@@ -45,5 +45,7 @@ function faultOf(known: KnownNames, name: string, value: unknown): FieldFault[] 
   }
   // The JSON parser has already lost digits of a larger integer.
   if (Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))) return [];
-  return [{ field: name, message: 'is too large for an exact JSON number; send the number as text' }];
+  return [
+    { field: name, message: 'is a number that is too large to be parsed exactly; send the number as text' },
+  ];
 }

@@ -1,5 +1,5 @@
 import { type Logger, newId } from '#platform';
-import { IDEMPOTENCY_KEY_RESERVATION_MS, type SendIntake } from '#relay';
+import { IDEMPOTENCY_KEY_RESERVATION_MS, type SendService } from '#relay';
 
 /**
  * Lease on an idempotency key while the body of its request is read. The lease is renewed regularly, and expires if the
@@ -10,7 +10,7 @@ export class KeyReservation {
   private readonly renewal: NodeJS.Timeout;
 
   private constructor(
-    private readonly sends: SendIntake,
+    private readonly sends: SendService,
     private readonly account: string,
     private readonly key: string,
     private readonly logger: Logger,
@@ -20,7 +20,7 @@ export class KeyReservation {
 
   /** Acquires the lease. @throws {IdempotentRequestInProgressError} if another request holds it */
   static async take(
-    sends: SendIntake,
+    sends: SendService,
     account: string,
     key: string,
     logger: Logger,

@@ -33,7 +33,7 @@ export class MessagesController {
     name: 'Idempotency-Key',
     required: false,
     description:
-      'Idempotency key, which makes retries safe: a second request with the same key and body returns the first response and sends nothing. An idempotency key is kept as long as events are (`EVENT_RETENTION_HOURS`), but for at least 24 hours.',
+      'Idempotency key, which makes retries safe: a second request with the same key and body returns the first response and sends nothing. An idempotency key is kept for `EVENT_RETENTION_HOURS`, but for at least 24 hours.',
     schema: { type: 'string', maxLength: 255 },
   })
   @ApiOkResponse({

@@ -79,7 +79,7 @@ describe('A send request', () => {
     expect(gateway.sends.requests.map(({ requestId }) => requestId)).toEqual(['order-66', 'order-66']);
   });
 
-  it('creates the same send as JSON and as a form, and the same hash by which requests with one Idempotency-Key are compared', async () => {
+  it('results in the same stored send and the same idempotency hash, whether the request is JSON or a form', async () => {
     const fields = { phoneNumber: NUMBER, message: 'hi 👋', reference: 'r-1', type: 'audio' };
     const times = { sendAt: '2099-01-01T00:00:00Z', expiresAt: '2099-01-02T01:00:00+01:00' };
     const metadata = { b: [1, { d: 1, c: 2 }], a: 'x' };
@@ -109,6 +109,21 @@ describe('A send request', () => {
     expect((await faultyFields(json(faulty))).sort()).toEqual(all);
     expect((await faultyFields(form(faulty))).sort()).toEqual(all);
   });
+
+  it.each([
+    ['JSON', json],
+    ['a form', form],
+  ] as const)(
+    'may have a reference of 128 characters, even if each of them is an emoji (%s)',
+    async (_, encode) => {
+      const reference = '👋'.repeat(128);
+      await send(encode({ phoneNumber: NUMBER, message: 'hi', reference }));
+      expect(gateway.sends.requests.at(-1)?.request).toMatchObject({ reference });
+      expect(
+        await faultyFields(encode({ phoneNumber: NUMBER, message: 'hi', reference: `${reference}x` })),
+      ).toEqual(['reference']);
+    },
+  );
 
   it('is rejected if it has neither message nor file nor fileUrl', async () => {
     expect(await faultyFields(json({ phoneNumber: NUMBER }))).toEqual(['message']);
@@ -151,7 +166,7 @@ describe('A send request', () => {
 describe('An undocumented field', () => {
   const extra = (index = 0): unknown => gateway.sends.requests[index]?.request.extraFields;
 
-  it('is stored as text, equal for JSON and form requests, and is shown when the send is read', async () => {
+  it('is stored as text, with the same value for JSON and form requests, and is returned when the send is read', async () => {
     const fields = { phoneNumber: NUMBER, message: 'hi' };
     const given = { priority: 'high', retries: '3', ratio: '0.5', urgent: 'true', 'x.y-z': '👋' };
     const response = await send(
@@ -230,7 +245,7 @@ describe('An Idempotency-Key', () => {
     ['168', 168],
     ['1', 24],
   ])(
-    'is kept for EVENT_RETENTION_HOURS, but at least 24 hours: if the variable is %s, for %d hours',
+    'is kept for EVENT_RETENTION_HOURS, but at least 24 hours (with the value %s: %d hours)',
     async (hours, expected) => {
       await using other = await startTestGateway({
         redisUrl: redis.url,
@@ -421,7 +436,7 @@ describe('A multipart form', () => {
   });
 
   it.each([20_000, 66_000, 100_000, 500_000])(
-    'with %d bytes in a part whose header is invalid is answered like one without this part',
+    'that contains a part of %d bytes with an invalid header is processed as if the part were absent',
     async (size) => {
       const skipped = `--x\r\nContent-Disposition: form-data; name="\n"\r\n\r\n${'x'.repeat(size)}\r\n`;
       const body = `${skipped}${part('message', 'hi')}--x--\r\n`;

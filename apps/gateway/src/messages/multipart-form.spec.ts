@@ -4,7 +4,7 @@ import { type BlobStore, BlobStoreUnavailableError } from '#blobs';
 import { createLogger } from '#platform';
 import { MultipartForm } from './multipart-form.js';
 
-it('a form whose file cannot be removed is discarded all the same, so that the caller gets the true answer', async () => {
+it('discarding a form does not fail if its file cannot be deleted, and the failure is logged', async () => {
   const lines: string[] = [];
   const logger = createLogger('test', 'info', { write: (line) => lines.push(line) });
   const blobs: Pick<BlobStore, 'remove'> = {

@@ -7,7 +7,7 @@ import {
   type Acceptance,
   IdempotentRequestInProgressError,
   IdempotencyKeyReusedError,
-  type SendIntake,
+  type SendService,
   type SendOrigin,
 } from '#relay';
 import type { Authenticator } from '../auth/authenticator.js';
@@ -17,7 +17,7 @@ import { RedisReadiness } from '../health/redis-readiness.js';
 import { invalid, Problem, unavailable } from '../problems/problem.js';
 import { isStoreFault } from '../problems/store-fault.js';
 import { traceOf } from '../tracing/request-traces.js';
-import { AUTHENTICATOR, BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE, CLOCK } from '../tokens.js';
+import { AUTHENTICATOR, BLOB_STORE, ENVIRONMENT, LOGGER, SEND_SERVICE, CLOCK } from '../tokens.js';
 import { fingerprintOf } from './fingerprint.js';
 import { readIdempotencyKey, storedKeyOf } from './idempotency-key.js';
 import { KeyReservation } from './key-reservation.js';
@@ -34,7 +34,7 @@ const MIN_KEY_LIFETIME_HOURS = 24;
 @Injectable()
 export class SendAcceptance {
   constructor(
-    @Inject(SEND_INTAKE) private readonly sends: SendIntake,
+    @Inject(SEND_SERVICE) private readonly sends: SendService,
     @Inject(BLOB_STORE) private readonly blobs: BlobStore,
     @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
     @Inject(AUTHENTICATOR) private readonly authenticator: Authenticator,
@@ -44,7 +44,7 @@ export class SendAcceptance {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Accepts one request. @throws {Problem} and the errors of {@link SendIntake.accept} and {@link SendIntake.reserve} */
+  /** Accepts one request. @throws {Problem} and the errors of {@link SendService.accept} and {@link SendService.reserve} */
   async accept(caller: Principal, request: FastifyRequest): Promise<Acceptance> {
     const given = readIdempotencyKey(request.raw.rawHeaders);
     const key = given === undefined ? undefined : storedKeyOf(caller, given);

@@ -2,7 +2,7 @@ import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKeyAuthenticator } from '#accounts';
-import { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization, type PromMetrics } from '#metrics';
+import { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorizer, type PromMetrics } from '#metrics';
 import type { GatewayEnvironment } from '#platform';
 import { Public } from '../auth/require-scope.js';
 import { ApiPublicProblems } from '../problems/api-problems.js';
@@ -15,7 +15,7 @@ import { StateMetrics } from './state-metrics.js';
 @ApiSecurity({})
 @Controller('metrics')
 export class MetricsController {
-  private readonly authorization: MetricsAuthorization;
+  private readonly authorization: MetricsAuthorizer;
 
   constructor(
     @Inject(METRICS) private readonly metrics: PromMetrics,
@@ -23,7 +23,7 @@ export class MetricsController {
     @Inject(ENVIRONMENT) environment: GatewayEnvironment,
     @Inject(API_KEYS) keys: ApiKeyAuthenticator,
   ) {
-    this.authorization = new MetricsAuthorization(environment, keys);
+    this.authorization = new MetricsAuthorizer(environment, keys);
   }
 
   @Get()

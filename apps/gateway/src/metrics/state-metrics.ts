@@ -11,7 +11,7 @@ import {
   type RedisClient,
   type RedisClock,
   type RedisMemory,
-  redisMemory,
+  readRedisMemory,
   withDeadline,
   WORKER_ROLES,
 } from '#platform';
@@ -68,7 +68,7 @@ export class StateMetrics {
         await withDeadline(
           this.readState(),
           READ_TIMEOUT_MS,
-          'the read of the installation state for the metrics',
+          'reading the accounts, queues and processes for the metrics',
         );
     } catch (error) {
       isUp = false;
@@ -84,7 +84,7 @@ export class StateMetrics {
     const workersKey = heartbeatSetRedisKey(this.environment.REDIS_KEY_PREFIX, 'workers');
     const [all, memory, running] = await Promise.all([
       this.accounts.list(),
-      redisMemory(this.redis),
+      readRedisMemory(this.redis),
       readLiveHeartbeatMembers(this.redis, workersKey),
     ]);
     const shown = all
@@ -205,7 +205,7 @@ function accountGauges(metrics: PromMetrics) {
     ),
     suspect: gauge(
       'tidings_account_suspect',
-      '1 if the messaging service shows far fewer contacts or messages than before, so that no deletions are emitted.',
+      '1 if the messaging service shows far fewer contacts or messages than before, else 0. While it is 1, Tidings emits no events for deletions.',
     ),
     budgetAllowed: gauge(
       'tidings_budget_allowed_per_second',
@@ -233,7 +233,7 @@ function accountGauges(metrics: PromMetrics) {
     ]),
     failing: metrics.gauge(
       'tidings_webhook_failing_seconds',
-      'Time for which a webhook has failed without a success, for the 20 webhooks that have failed longest.',
+      'Time since the first failed attempt after the last success of a webhook, for the 20 webhooks that have failed longest.',
       ['account', 'webhook'],
     ),
   };

@@ -55,7 +55,7 @@ export class QueueBoard {
       queue.on('error', (error) => {
         logger.warn(
           { queue: name, error: error.message },
-          'could not read a BullMQ queue for the web page of the queues',
+          'could not read a BullMQ queue for the queue dashboard',
         );
       });
       return queue;

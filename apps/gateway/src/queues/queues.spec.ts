@@ -91,7 +91,7 @@ describe('The BullMQ queues at /console/queues/api', () => {
     expect(gateway.redis.listenerCount('error')).toBeGreaterThan(own);
   });
 
-  it('are all listed, read-only, with their jobs', async () => {
+  it('are all listed as read-only, with their jobs', async () => {
     expect(await readJson('/console/queues/api/queues?activeQueue=relay&status=delayed')).toMatchObject({
       queues: [
         {
@@ -143,7 +143,7 @@ describe('The BullMQ queues at /console/queues/api', () => {
     }
   });
 
-  it('are returned with the number of requests that the rate limit of the API key still allows', async () => {
+  it('are returned with the remaining requests of the API key in the header RateLimit-Remaining', async () => {
     const reply = await gateway.fetch('/console/queues/api/queues');
     expect(Number(reply.headers.get('ratelimit-remaining'))).toBeGreaterThan(0);
   });
@@ -181,7 +181,7 @@ describe('The BullMQ queues at /console/queues/api', () => {
     ['page=0', 400],
     ['jobsPerPage=1000000', 400],
     ['activeQueue=relay&status=nothing', 400],
-  ])('requested with the query string %s, return the status %d', async (query, status) => {
+  ])('requested with the query string %s return the status %d', async (query, status) => {
     expect((await gateway.fetch(`/console/queues/api/queues?${query}`)).status).toBe(status);
   });
 

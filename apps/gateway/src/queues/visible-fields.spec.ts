@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { visibleFields } from './visible-fields.js';
 
-it('the data of a job shows ids, the end of a phone number and no other field', () => {
+it('the data of a job shows only ids, the last digits of the recipient and the number of further recipients', () => {
   const job = {
     id: '7',
     data: {
@@ -17,7 +17,7 @@ it('the data of a job shows ids, the end of a phone number and no other field', 
   });
 });
 
-it('a phone number that is too short to be shortened, and job data that is no object, are hidden', () => {
+it('a phone number with too few digits to be shortened, and job data that is not an object, are hidden', () => {
   expect(visibleFields([{ data: { lane: '12345' } }, { data: 'text' }, { data: ['text'] }])).toEqual([
     { data: { recipient: '…' } },
     { data: {} },
@@ -39,7 +39,7 @@ it('error texts, results, log lines and progress objects of a job are hidden', (
   expect(shown).toContain('"failedReason":"The error is not shown here, but in the log of the worker."');
 });
 
-it('the page of the BullMQ queues shows numbers unchanged, and no failure reason for a job without one', () => {
+it('numeric values are shown unchanged, and a job without a failure reason shows none', () => {
   const shown = { data: [1, 2], progress: 50, failedReason: undefined, counts: { wait: 0 } };
   expect(visibleFields(shown)).toEqual(shown);
 });

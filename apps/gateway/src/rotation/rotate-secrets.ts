@@ -1,5 +1,5 @@
 import {
-  UpstreamApiKeyReencryption,
+  UpstreamApiKeyReencrypter,
   DEFAULT_ACCOUNT_ID,
   RedisAccountStore,
   RedisEncryptionKeyIds,
@@ -15,7 +15,7 @@ import {
   type RedisClient,
   clockOfThisMachine,
 } from '#platform';
-import { EndpointSecretReencryption, RedisEndpointStore } from '#webhooks';
+import { EndpointSecretReencrypter, RedisEndpointStore } from '#webhooks';
 
 /** Writers for standard output and standard error, line by line. */
 export interface Console {
@@ -69,13 +69,13 @@ export async function rotateAll(
   await keys.add(cipher.keyId);
 
   const accounts = new RedisAccountStore(redis, prefix);
-  const endpoints = new EndpointSecretReencryption(
+  const endpoints = new EndpointSecretReencrypter(
     new RedisEndpointStore(redis, prefix, clockOfThisMachine),
     cipher,
     clockOfThisMachine,
   );
   const result = {
-    accountKeys: await new UpstreamApiKeyReencryption(accounts, cipher).reencryptAll(),
+    accountKeys: await new UpstreamApiKeyReencrypter(accounts, cipher).reencryptAll(),
     signingSecrets: new ReencryptionCounts(),
     webhookHeaders: new ReencryptionCounts(),
   };

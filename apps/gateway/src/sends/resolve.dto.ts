@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { REQUESTABLE_OUTCOMES, type RequestableOutcome, type Send } from '#relay';
+import { SETTABLE_OUTCOMES, type SettableOutcome, type Send } from '#relay';
 import { OneOf, rule } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
@@ -14,8 +14,8 @@ const OUTCOME =
 @ApiSchema({ name: 'SendResolution' })
 export class ResolveDto {
   @ApiProperty({ description: OUTCOME })
-  @OneOf(REQUESTABLE_OUTCOMES)
-  outcome!: RequestableOutcome;
+  @OneOf(SETTABLE_OUTCOMES)
+  outcome!: SettableOutcome;
 }
 
 @ApiSchema({ name: 'SendsResolution' })
@@ -53,7 +53,8 @@ export class ResolveResult {
     enum: ['not_found', 'conflict', 'unavailable'],
     type: String,
     nullable: true,
-    description: '`unavailable`: Redis did not answer. Send the ids with this code again in a later request.',
+    description:
+      '`unavailable`: Redis did not answer, and the send may or may not have been resolved. Repeat the request later with the ids whose result has this code.',
   })
   code!: 'not_found' | 'conflict' | 'unavailable' | null;
   @ApiProperty({ type: String, nullable: true, description: 'Reason why the send was not resolved.' })

@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
-import { type Send, type SendIntake, SendNotResolvableError } from '#relay';
+import { type Send, type SendService, SendNotResolvableError } from '#relay';
 import { describeAudit } from '../audit/audit-details.js';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
@@ -11,7 +11,7 @@ import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { isStoreFault } from '../problems/store-fault.js';
-import { SEND_INTAKE } from '../tokens.js';
+import { SEND_SERVICE } from '../tokens.js';
 import { cursorAt, filterOf, positionIn, SendsQuery, SendsReply } from './list.dto.js';
 import { ResolveDto, ResolveManyDto, ResolveManyReply, type ResolveResult } from './resolve.dto.js';
 import { SendView } from './send.view.js';
@@ -21,7 +21,7 @@ import { VisibleSends, withVisibleLookups } from './visible-sends.js';
 @Controller('v1/sends')
 export class SendsController {
   constructor(
-    @Inject(SEND_INTAKE) private readonly sends: SendIntake,
+    @Inject(SEND_SERVICE) private readonly sends: SendService,
     @Inject(VisibleSends) private readonly visible: VisibleSends,
   ) {}
 
@@ -54,7 +54,7 @@ export class SendsController {
     operationId: 'getSend',
     summary: 'Get a send with its status',
     description:
-      'The reply has the status, every attempt, the look-ups, and the ids of the contact and of the message once they are known.',
+      'The response has the status, every attempt, the look-ups, and the ids of the contact and of the message once they are known.',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found')
@@ -103,7 +103,14 @@ export class SendsController {
     const results: ResolveResult[] = [];
     for (const id of new Set(ids)) {
       const unavailable = results.at(-1)?.code === 'unavailable';
-      if (unavailable) results.push(unresolved(id, 'unavailable', 'Redis did not answer to an earlier id.'));
+      if (unavailable)
+        results.push(
+          unresolved(
+            id,
+            'unavailable',
+            'The send was not resolved, because Redis did not answer for an earlier send of the request.',
+          ),
+        );
       else results.push(await this.resultOf(account, id, outcome, results.length === 0));
     }
     const resolved = results.filter((result) => result.resolved);
@@ -119,7 +126,7 @@ export class SendsController {
     operationId: 'resolveSend',
     summary: 'Set the outcome of an unknown send, or resend it',
     description:
-      '`sent` and `failed` record what you know about an `unknown` send. `resend` sends the message of an `unknown` or `failed` send again, unless Tidings finds the message at the messaging service.',
+      'Set `outcome` to `sent` or `failed` if you know what happened to an `unknown` send. `resend` sends the message of an `unknown` or `failed` send again, unless Tidings finds the message at the messaging service.',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '#accounts';
-import type { Send, SendFilter, SendIntake, SendList, SendPage } from '#relay';
+import type { Send, SendFilter, SendService, SendList, SendPage } from '#relay';
 import { ContactAccess } from '../auth/contact-access.js';
-import { SEND_INTAKE, SEND_LIST } from '../tokens.js';
+import { SEND_SERVICE, SEND_LIST } from '../tokens.js';
 
 /** Maximum number of pages that are read for one page of a caller who may not see every send. */
 const MAX_PAGES = 5;
@@ -11,7 +11,7 @@ const MAX_PAGES = 5;
 @Injectable()
 export class VisibleSends {
   constructor(
-    @Inject(SEND_INTAKE) private readonly sends: SendIntake,
+    @Inject(SEND_SERVICE) private readonly sends: SendService,
     @Inject(SEND_LIST) private readonly sendList: SendList,
     @Inject(ContactAccess) private readonly access: ContactAccess,
   ) {}

@@ -45,7 +45,7 @@ describe('GET /v1/stats', () => {
     expect(other.sends.created).toEqual(Array(60).fill(0));
   });
 
-  it('shows the present backlog in the current minute', async () => {
+  it('shows the current backlog as the value of the current minute, and null for a minute without data', async () => {
     const { backlog } = await stats();
     expect([backlog.sends.at(-1), backlog.deliveries.at(-1)]).toEqual([0, 0]);
     expect(backlog.sends[0]).toBeNull();

@@ -120,13 +120,14 @@ export class StatsView implements StatsOfLastHour {
   @ApiProperty({
     type: DelayStatsView,
     description:
-      'Time from an event to its receipt by a webhook, by the minute of the receipt. The delivery delay of a replayed event starts when the event was recorded, not when the replay was requested.',
+      'Time from an event to its receipt by a webhook, by the minute of the receipt. The delivery delay of a replayed event is measured from the time when the event was recorded, not from the time of the replay.',
   })
   deliveryDelayMs!: DelayStatsView;
   @ApiProperty({ type: RequestStatsView }) requests!: RequestStatsView;
   @ApiProperty({
     type: BacklogStatsView,
-    description: 'Sends and deliveries that wait, measured about once a minute while the account is in use.',
+    description:
+      'Numbers of waiting sends and deliveries, measured about once a minute while the account is in use.',
   })
   backlog!: BacklogStatsView;
 }

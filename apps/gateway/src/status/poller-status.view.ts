@@ -134,7 +134,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A sweep of all contacts takes at least `sweepMs`. Set `POLL_SWEEP_INTERVAL_MS` to a much longer interval.',
+      'Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. Tidings sweeps all contacts (reads all their messages again) every `POLL_SWEEP_INTERVAL_MS`. A sweep takes at least `sweepMs`, so set `POLL_SWEEP_INTERVAL_MS` to a much longer interval.',
   })
   sweepMs!: number;
 

@@ -24,6 +24,29 @@ afterAll(async () => {
 const status = async (): Promise<Record<string, Record<string, unknown>>> =>
   (await (await gateway.fetch('/v1/status')).json()) as never;
 
+/**
+ * Stores a contact list.
+ * @param suspectSince since when the list lacks so many contacts that an outage is likely, in milliseconds since 1970
+ */
+async function listContacts(ids: readonly string[], suspectSince?: number): Promise<void> {
+  const store = new RedisFeedStore(gateway.redis, 'tidings');
+  const contact = (id: string): object => ({
+    ...{ id, listed: { fingerprint: '0011223344556677', deleted: false }, raw: '{}', numbers: [] },
+    emitAfter: 0,
+  });
+  const { redisRun, version } = await store.knownContacts('default');
+  const listedAt = Date.parse('2026-11-20T10:00:00.000Z');
+  const isCommitted = await store.commitContacts('default', {
+    ...{ version, redisRun, startedAt: listedAt, listedAt },
+    ...{ skipped: 0, unreadable: { count: 0, at: 0, base: 0, rises: [] } },
+    ...{ upstream: 'test', service: 'test' },
+    updates: ids.map(contact) as never,
+    ...(suspectSince === undefined ? {} : { suspectSince }),
+    events: [],
+  });
+  expect(isCommitted).toBe(true);
+}
+
 describe('the status of an account', () => {
   it('is empty before the first activity', async () => {
     expect(await status()).toEqual({
@@ -76,27 +99,7 @@ describe('the status of an account', () => {
   });
 
   it('shows how many contacts exist and are due for polling, and the state "suspect" until deletions are confirmed', async () => {
-    const store = new RedisFeedStore(gateway.redis, 'tidings');
-    const contact = (id: string): object => ({
-      ...{ id, listed: { fingerprint: '0011223344556677', deleted: false }, raw: '{}', numbers: [] },
-      emitAfter: 0,
-    });
-    const { redisRun } = await store.knownContacts('default');
-    const listedAt = Date.parse('2026-11-20T10:00:00.000Z');
-    await store.commitContacts('default', {
-      ...{
-        version: 0,
-        redisRun,
-        startedAt: listedAt,
-        listedAt,
-        ...{ skipped: 0, unreadable: { count: 0, at: 0, base: 0, rises: [] } },
-        upstream: 'test',
-        service: 'test',
-        updates: ['a', 'b'].map(contact) as never,
-        suspectSince: 1_000,
-        events: [],
-      },
-    });
+    await listContacts(['a', 'b'], 1_000);
     const { installedAt, poller } = await status();
     expect(new Date(installedAt as never).getFullYear()).toBeGreaterThan(2_000);
     expect(poller).toMatchObject({ state: 'suspect', suspectSince: '1970-01-01T00:00:01.000Z' });
@@ -110,8 +113,9 @@ describe('the status of an account', () => {
 
   it('shows the detection delay, and its forecast with half and with twice the request budget', async () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
+    await listContacts(['a', 'b']);
     const state = await store.contactState('default', 'a');
-    if (state === undefined) throw new Error('The contact is there since the test before.');
+    if (state === undefined) throw new Error('The contact was not stored.');
     const { version, redisRun, expediteRequests, pollState, extension, now } = state;
     await store.commitPoll('default', 'a', {
       ...{

@@ -13,7 +13,10 @@ class UpstreamStatusView {
 
 @ApiSchema({ name: 'LaneCounts' })
 class LanesView {
-  @ApiProperty({ type: 'integer', description: 'Number of recipients with queued or relaying sends.' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of recipients with sends that have the status `queued` or `relaying`.',
+  })
   count!: number;
   @ApiProperty({
     type: 'integer',
@@ -48,7 +51,7 @@ class SendsStatusView implements SendsOverview {
 class DeliveryCountsView {
   @ApiProperty({ type: 'integer' }) pending!: number;
   @ApiProperty({ type: 'integer' }) succeeded!: number;
-  @ApiProperty({ type: 'integer', description: 'Number of failed deliveries, missed ones included.' })
+  @ApiProperty({ type: 'integer', description: 'Number of failed deliveries, including missed deliveries.' })
   failed!: number;
 }
 
@@ -66,7 +69,7 @@ class FailingWebhookView {
   @ApiProperty({
     format: 'date-time',
     description:
-      'Time of the first failed attempt to deliver to the webhook since a delivery last succeeded.',
+      'Time of the first failed attempt to deliver to the webhook after the last successful delivery.',
   })
   since!: string;
 }

@@ -31,7 +31,7 @@ export class DeliveriesController {
     operationId: 'listAllDeliveries',
     summary: 'List the deliveries of all webhooks, newest first',
     description:
-      'Deliveries to deleted webhooks are left out. `eventId` selects the deliveries of one event: which webhooks got it, and when.',
+      'Deliveries to deleted webhooks are left out. With `eventId`, the list shows which webhooks got the event, and when.',
   })
   @ApiOkResponse({ type: DeliveriesReply })
   @ApiProblems('not_found', 'validation_failed')

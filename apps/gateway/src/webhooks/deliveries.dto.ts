@@ -100,7 +100,7 @@ class AttemptView implements Attempt {
     description: 'HTTP status of the response, or null if there was no response.',
   })
   statusCode!: number | null;
-  @ApiProperty({ description: 'First KB of the body with which the webhook responded.' }) reply!: string;
+  @ApiProperty({ description: 'First KB of the body of the response.' }) reply!: string;
   @ApiProperty({ type: 'string', nullable: true, description: 'Reason why the attempt failed.' })
   error!: string | null;
 }
@@ -193,8 +193,8 @@ export class ReplayDto {
   @ApiProperty({
     default: 'failed',
     description:
-      'Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events from the time before ' +
-      'the webhook existed or while it was disabled, and events that the full backlog of the webhook did not accept. `pending` selects ' +
+      'Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events that were recorded before ' +
+      'the webhook existed, while it was disabled, or while it had too many pending deliveries. `pending` selects ' +
       'events whose delivery waits for a retry; the replay retries the delivery immediately. `all` selects all events ' +
       'except those with a pending delivery.',
   })

@@ -287,7 +287,7 @@ describe('Deliveries', () => {
     }
   });
 
-  it('are accessible only with an API key of their account that may manage webhooks', async () => {
+  it('are accessible only with an API key that belongs to their account and may manage webhooks', async () => {
     const [event] = await dispatched(1);
     const bodyOf = (address: string): object | undefined => {
       if (address.endsWith('replay')) return { since: '2026-01-01T00:00:00Z' };

@@ -81,10 +81,10 @@ export class WebhookDeliveriesController {
   @Audited('webhook.replayed')
   @ApiOperation({
     operationId: 'replayWebhook',
-    summary: 'Deliver past events again, or for the first time',
+    summary: 'Deliver past events to a webhook, again or for the first time',
     description:
       'Only events that Tidings still stores can be replayed. One request replays at most 50,000 events; use several ' +
-      'requests to replay more. An interrupted replay can be repeated: pending deliveries stay pending. A repeated replay of `all` delivers again what was delivered. With `dryRun`, the deliveries are counted, but nothing is delivered.',
+      'requests to replay more. An interrupted replay can be repeated: pending deliveries stay pending. A repeated replay of `all` also delivers the events again that were already delivered. With `dryRun`, the deliveries are counted, but nothing is delivered.',
   })
   @ApiAcceptedResponse({ type: ReplayReply })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

@@ -13,7 +13,7 @@ class TestView implements StartedTest {
   @ApiProperty({ description: 'Id of the `webhook.test` event.' }) eventId!: string;
   @ApiProperty({
     description:
-      'Id of the delivery of the `webhook.test` event. Tidings creates the delivery shortly after the reply.',
+      'Id of the delivery of the `webhook.test` event. Tidings creates the delivery shortly after the response.',
   })
   deliveryId!: string;
 }

@@ -5,7 +5,7 @@ import { type Clock, type GatewayEnvironment, type Logger, createAgendas, type R
 import {
   BullmqDeliveryJobs,
   DeliveryManager,
-  DestinationCheck,
+  WebhookUrlChecker,
   DestinationGuard,
   EndpointManager,
   EndpointSecretManager,
@@ -52,7 +52,7 @@ export function webhookBindings({
   const store = new RedisEndpointStore(redis, prefix, clock);
   const deliveries = new RedisDeliveryStore(redis, prefix);
   const log = new RedisEventLog(redis, prefix);
-  const check = new DestinationCheck(new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS), resolver);
+  const check = new WebhookUrlChecker(new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS), resolver);
   const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const jobs = new DeliveryJobsWithReconcileTask(
     new BullmqDeliveryJobs(openHintQueue('deliveries', redis, prefix, logger)),

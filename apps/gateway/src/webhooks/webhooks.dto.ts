@@ -61,7 +61,7 @@ const DESCRIPTIONS = {
   rateLimitPerSecond: 'Maximum number of requests per second to the webhook, over all workers.',
   ordered:
     'True if the events of each contact are delivered one at a time, in the order of `sequence`. ' +
-    'An ordered webhook gets the next event of a contact after the previous delivery has succeeded or finally failed.',
+    'An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed.',
 };
 
 /** Request to create a webhook. */
@@ -202,7 +202,7 @@ export class WebhookView implements Endpoint, EndpointHealth {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the first failed attempt to deliver to the webhook since a delivery last succeeded. Null if the last attempt to deliver to the webhook did not fail.',
+      'Time of the first failed attempt to deliver to the webhook after the last successful delivery. Null if the last attempt to deliver to the webhook did not fail.',
   })
   failingSince!: string | null;
   @ApiProperty({

@@ -72,7 +72,7 @@ describe('Webhooks of an account', () => {
     }
   });
 
-  it('are returned with the secret after the creation even if Redis does not answer to further commands', async () => {
+  it('are returned with the secret after the creation even if Redis does not respond to further commands', async () => {
     const controller = new WebhooksController(
       {
         create: () => Promise.resolve({ endpoint: { id: 'wh_1' }, secret: 'whsec_1' }),
@@ -86,7 +86,7 @@ describe('Webhooks of an account', () => {
     });
   });
 
-  it('are returned after a change even if Redis does not answer to further commands', async () => {
+  it('are returned after a change even if Redis does not respond to further commands', async () => {
     let reads = 0;
     const controller = new WebhooksController(
       { change: () => Promise.resolve({ id: 'wh_1' }) } as unknown as EndpointRegistry,
@@ -345,7 +345,7 @@ describe('A webhook', () => {
     expect(refused.detail).toMatch(/PATCH it with \{"enabled": true\}/);
   });
 
-  it('is accessible only with an API key of its account that may manage webhooks', async () => {
+  it('is accessible only with an API key that belongs to its account and may manage webhooks', async () => {
     const { path } = await made();
     for (const [method, address] of [
       ['GET', path],

@@ -25,7 +25,7 @@ function withoutTimes(state: object): object {
 }
 
 describe('the state file of the simulator', () => {
-  it('restores messages, deletions, scheduled actions, settings, the random number generator and the record of what happened', async () => {
+  it('restores messages, deletions, scheduled actions, settings, the random number generator and the ledger (the record of what happened)', async () => {
     const first = await start({ sendVisibleDelayMs: 100_000 });
     first.simulator.control('messages', { from: '+15551', count: 3 });
     first.simulator.control('settings', { order: 'oldestFirst', idType: 'number' });

@@ -4,14 +4,14 @@ import { RedisEventLogNotifier, RedisEventLogTrimSchedule } from '#events';
 import {
   BullmqHintQueue,
   type Clock,
-  isRedisFull,
+  isRedisNearlyFull,
   productVersion,
   type QueuePayloads,
   clockOfThisMachine,
   type WorkerEnvironment,
 } from '#platform';
 import {
-  BacklogRefill,
+  BacklogRefiller,
   BullmqDeliveryJobs,
   DeliveryAttempter,
   DeliveryRunner,
@@ -56,7 +56,7 @@ export function composeDispatch(
   const deliveries = new DeliveryRunner(
     metrics.deliveries.observeStore(store),
     endpoints,
-    new BacklogRefill(endpoints, store, events),
+    new BacklogRefiller(endpoints, store, events),
     traces?.deliveries.interceptAttempter(attempter) ?? attempter,
     jobs,
     {
@@ -73,7 +73,7 @@ export function composeDispatch(
   const retention = retentionOf(environment);
   const rounds = dispatchRounds({
     ...{ runner: deliveries, log: events, retention },
-    isFull: () => isRedisFull(redis),
+    isFull: () => isRedisNearlyFull(redis),
     deliveries: store,
     deliverySurvey: new RedisDeliveryDueTimeReader(redis, prefix, retention.deliveries),
     logSurvey: new RedisEventLogTrimSchedule(redis, prefix, retention.events),

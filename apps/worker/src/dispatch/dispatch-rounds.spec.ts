@@ -22,11 +22,11 @@ function run(round: string, batches: number): Promise<unknown> {
 }
 
 describe.each(['trim-deliveries', 'trim-events'])('a retention round (%s)', (round) => {
-  it('is due again after half a minute if it removed everything', async () => {
+  it('is due again after half a minute if nothing is left to remove', async () => {
     expect(await run(round, 3)).toBe(30_000);
   });
 
-  it('is due again at once if it left something to remove, so that retention keeps up with deliveries', async () => {
+  it('is due again at once if data is left to remove, so that retention keeps up with new data', async () => {
     expect(await run(round, 1_000)).toBeLessThan(1_000);
   });
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   closeRedis,
   createLogger,
-  describeThisProcess,
+  createProcessInstance,
   openRedis,
   parseRedisAddress,
   type RedisClient,
@@ -28,7 +28,7 @@ afterAll(async () => {
 async function beatOnce(): Promise<string[]> {
   const lines: string[] = [];
   const logger = createLogger('worker', 'info', { write: (line) => lines.push(line) });
-  const heartbeat = new Heartbeat(redis, 'tidings', describeThisProcess('1', 0), ['relay'], logger);
+  const heartbeat = new Heartbeat(redis, 'tidings', createProcessInstance('1', 0), ['relay'], logger);
   heartbeat.start();
   await eventually(
     'the first heartbeat is written',

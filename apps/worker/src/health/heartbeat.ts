@@ -1,5 +1,5 @@
 import {
-  type Instance,
+  type ProcessInstance,
   heartbeatSetRedisKey,
   type Logger,
   formatProcessInstance,
@@ -18,7 +18,7 @@ export class Heartbeat extends RedisHeartbeat {
   constructor(
     redis: RedisClient,
     prefix: string,
-    instance: Instance,
+    instance: ProcessInstance,
     roles: readonly WorkerRole[],
     logger: Logger,
   ) {

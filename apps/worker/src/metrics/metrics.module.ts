@@ -1,18 +1,18 @@
 import { Controller, Get, Inject, Module, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createApiKeyAuthenticator } from '#accounts';
-import { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorization } from '#metrics';
+import { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorizer } from '#metrics';
 import type { WorkerCore } from '../compose.js';
 import { CORE } from '../tokens.js';
 
 /** Serves the metrics of this worker in the format of Prometheus, to those who may read them. */
 @Controller('metrics')
 export class MetricsController {
-  private readonly access: MetricsAuthorization;
+  private readonly access: MetricsAuthorizer;
 
   constructor(@Inject(CORE) private readonly core: Pick<WorkerCore, 'metrics' | 'environment' | 'redis'>) {
     const { environment, redis } = core;
-    this.access = new MetricsAuthorization(environment, createApiKeyAuthenticator(environment, redis));
+    this.access = new MetricsAuthorizer(environment, createApiKeyAuthenticator(environment, redis));
   }
 
   @Get()

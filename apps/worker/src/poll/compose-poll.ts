@@ -1,6 +1,6 @@
 import { eraseConversationRows } from '#conversations';
 import type { Queue } from 'bullmq';
-import { SchedulerBackedPollAgenda, POLL_LEASE_MS, RedisPollDueTimes, RedisPollQueue } from '#feed';
+import { SchedulerPollAgenda, POLL_LEASE_MS, RedisPollDueTimeReader, RedisPollQueue } from '#feed';
 import { BullmqHintQueue, type QueuePayloads, clockOfThisMachine } from '#platform';
 import { UpstreamProbe } from '#relay';
 import type { BudgetedUpstream } from '#upstream';
@@ -28,7 +28,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
     queue: metrics.feed.observeQueue(
       new RedisPollQueue(redis, prefix, POLL_LEASE_MS, environment.CONVERSATIONS),
     ),
-    agenda: new SchedulerBackedPollAgenda(hints),
+    agenda: new SchedulerPollAgenda(hints),
     ...{ contacts, accounts, upstream, budget, logger },
   });
   const rounds = pollRounds({
@@ -36,7 +36,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
     store: feed,
     contacts: contactList,
     probe: new UpstreamProbe(health, (account) => upstream.probe(account), probeLeaseMs(environment)),
-    survey: new RedisPollDueTimes(redis, prefix),
+    survey: new RedisPollDueTimeReader(redis, prefix),
     polls: BullmqHintQueue.onQueue(polls, clockOfThisMachine),
     probeTimes: health,
     agenda: hints,

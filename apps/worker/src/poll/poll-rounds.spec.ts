@@ -120,7 +120,7 @@ it('a worker reads the contact list at the configured interval, even after a fai
   expect(calls).toEqual(['list read', 'list read']);
 });
 
-it('a worker soon reads a requested contact list again that it could not read', async () => {
+it('a worker retries a failed read of the contact list after five seconds if the read was requested', async () => {
   listErrors = [new UpstreamUnreachableError('ECONNREFUSED'), new UpstreamUnreachableError('ECONNREFUSED')];
   listRequested = true;
   expect(await run('contacts')).toBe(5_000);
@@ -129,7 +129,7 @@ it('a worker soon reads a requested contact list again that it could not read', 
   expect(await run('contacts')).toEqual({ everyMs: 30_000 });
 });
 
-it('a worker calculates for an account when a contact, the contact list and a probe are due next', async () => {
+it('a worker calculates when the next contact, contact list read and probe of an account are due', async () => {
   [isHeld, dueInMs] = [true, 700];
   expect(await rounds.survey(ACCOUNT)).toEqual({ due: 700, contacts: { everyMs: 30_000 }, probe: 400 });
   listRequested = true;

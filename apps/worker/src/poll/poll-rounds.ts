@@ -1,5 +1,5 @@
 import type { AccountDirectory } from '#accounts';
-import { type ContactListPoll, type FeedStore, POLL_TASK_NAMES, type RedisPollDueTimes } from '#feed';
+import { type ContactListPoller, type FeedStore, POLL_TASK_NAMES, type RedisPollDueTimeReader } from '#feed';
 import {
   type BackgroundTaskScheduler,
   type AgendaTime,
@@ -36,8 +36,8 @@ const RECHECK_RUNNING_MS = 1_000;
 /** Dependencies of the rounds of the role `poll`. */
 export interface PollRoundParts {
   store: Pick<FeedStore, 'consumeContactListPollRequest'>;
-  survey: Pick<RedisPollDueTimes, 'read'>;
-  contacts: Pick<ContactListPoll, 'poll'>;
+  survey: Pick<RedisPollDueTimeReader, 'read'>;
+  contacts: Pick<ContactListPoller, 'poll'>;
   accounts: Pick<AccountDirectory, 'find'>;
   /** Hints all workers that an account has due contacts. */
   polls: Pick<BullmqHintQueue<QueuePayloads['poll']>, 'addRecurring'>;

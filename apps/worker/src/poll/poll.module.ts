@@ -50,7 +50,7 @@ export class PollModule {
     } catch (error) {
       this.core.logger.warn(
         { account, err: error },
-        'could not request the contact list of a new account; a periodic task reads the list later',
+        'could not request an early read of the contact list of a new account; a periodic task reads the list later',
       );
     }
   }

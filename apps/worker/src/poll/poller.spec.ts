@@ -190,7 +190,7 @@ describe('a worker that polls an account with contacts due for polling', () => {
     await eventually('the free slot is used', () => contacts.started.length > 15);
   });
 
-  it('reads older messages of a contact if the queue hands out the contact for a deep read', async () => {
+  it('also reads the older messages of a contact if the poll queue requests a deep read', async () => {
     contacts = new FakeQueue([['d', 'deep']]);
     start();
     await settle();
@@ -220,7 +220,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect(contacts.agendaTimes).toEqual([123_000]);
   });
 
-  it('gets the next due time when it reports the end of a read to the poll queue, without another claim', async () => {
+  it('gets the next due time from the poll queue when it reports the end of a read, without another claim', async () => {
     contacts.due.push(['c', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     start();

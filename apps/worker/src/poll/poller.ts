@@ -141,7 +141,7 @@ export class Poller {
       if (!(error instanceof AccountNotFoundError))
         this.parts.logger.warn(
           { account, err: error },
-          'could not select a contact to poll; the next wake-up job of the account retries',
+          'could not select a contact to poll; the worker tries again at the next wake-up job of the account',
         );
       return undefined;
     }

@@ -14,17 +14,17 @@ export class AccountSender implements Sender {
     return this.upstream.addressOf(account);
   }
 
-  admit(account: string): Promise<BudgetTokenCheck> {
-    return this.upstream.admit(account, 'send');
+  takeBudgetToken(account: string): Promise<BudgetTokenCheck> {
+    return this.upstream.takeBudgetToken(account, 'send');
   }
 
   budgetOf(account: string): Promise<number> {
     return this.upstream.budgetOf(account);
   }
 
-  admissionOf(account: string, requestedAt: number): BudgetTokenCheck {
+  budgetTokenCheckOf(account: string, requestedAt: number): BudgetTokenCheck {
     this.countToken();
-    return this.upstream.admissionOf(account, requestedAt, 'send');
+    return this.upstream.budgetTokenCheckOf(account, requestedAt, 'send');
   }
 
   isHeld(account: string): Promise<boolean> {
@@ -35,9 +35,9 @@ export class AccountSender implements Sender {
     account: string,
     send: UpstreamSend,
     limit: TimeLimit,
-    admission: BudgetTokenCheck,
+    tokenCheck: BudgetTokenCheck,
     address: string | undefined,
   ): Promise<void> {
-    return this.upstream.post(account, send, limit, admission, address);
+    return this.upstream.post(account, send, limit, tokenCheck, address);
   }
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Queue } from 'bullmq';
-import { ForeignProcessCheck } from '#blobs';
+import { ForeignProcessDetector } from '#blobs';
 import {
   BullmqHintQueue,
   heartbeatSetRedisKey,
-  isRedisFull,
+  isRedisNearlyFull,
   type Logger,
   namesOfProcessesWithKnownVersion,
   type QueuePayloads,
@@ -15,10 +15,10 @@ import {
 } from '#platform';
 import {
   BullmqRelayJobs,
-  UnusedFileRemoval,
+  UnusedFileRemover,
   LaneRunner,
   RelayJobsWithReconcileTask,
-  RedisRelayDueTimes,
+  RedisRelayDueTimeReader,
   type RelayJobs,
   PeriodicRelayTasks,
   type RelaySettings,
@@ -78,10 +78,10 @@ function roundsOf(
       store: sends,
       jobs,
     }),
-    files: new UnusedFileRemoval(
+    files: new UnusedFileRemover(
       sends,
       blobs,
-      new ForeignProcessCheck(
+      new ForeignProcessDetector(
         blobs,
         instance.name,
         () => runningProcesses(redis, environment.REDIS_KEY_PREFIX),
@@ -91,8 +91,8 @@ function roundsOf(
       logger,
       () => randomBytes(16).toString('hex'),
     ),
-    isFull: () => isRedisFull(redis),
-    survey: new RedisRelayDueTimes(
+    isFull: () => isRedisNearlyFull(redis),
+    survey: new RedisRelayDueTimeReader(
       redis,
       environment.REDIS_KEY_PREFIX,
       retention,

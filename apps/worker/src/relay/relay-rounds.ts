@@ -1,8 +1,8 @@
 import {
-  type UnusedFileRemoval,
+  type UnusedFileRemover,
   LOST_JOB_CHECK_DELAY_MS,
   RELAY_TASK_NAMES,
-  type RedisRelayDueTimes,
+  type RedisRelayDueTimeReader,
   type RelayHints,
   type PeriodicRelayTasks,
   type UpstreamProbe,
@@ -22,10 +22,10 @@ const SWEEP_EMPTY_MS = 6 * 3_600_000;
 /** Dependencies of the rounds of the role `relay`. */
 export interface RelayRoundParts {
   rounds: Pick<PeriodicRelayTasks, 'reconcile' | 'confirm' | 'expire' | 'trim'>;
-  survey: Pick<RedisRelayDueTimes, 'read'>;
+  survey: Pick<RedisRelayDueTimeReader, 'read'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
-  files: Pick<UnusedFileRemoval, 'removeUnused'>;
+  files: Pick<UnusedFileRemover, 'removeUnused'>;
   hints: Pick<RelayHints, 'schedule'>;
   retention: { maxAgeMs: number; maxCount: number };
   isFull(): Promise<boolean>;

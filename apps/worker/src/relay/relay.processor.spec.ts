@@ -28,12 +28,12 @@ function processHint({ runLane, more, logLines = [] }: HintOptions): { checks: (
   return { checks: () => checks };
 }
 
-it('a relay worker that gets a job for a recipient without queued sends checks whether scheduled sends are due', async () => {
+it('a relay worker checks for due scheduled sends if it gets a job for a recipient without queued sends', async () => {
   const { checks } = processHint({ runLane: () => Promise.resolve(false) });
   await eventually('the schedule was checked', () => checks() === 1);
 });
 
-it('a relay worker that gets a job for a recipient with queued sends does not check for scheduled sends', async () => {
+it('a relay worker does not check for due scheduled sends if it gets a job for a recipient with queued sends', async () => {
   let ran = false;
   const { checks } = processHint({
     runLane: () => {
@@ -45,7 +45,7 @@ it('a relay worker that gets a job for a recipient with queued sends does not ch
   expect(checks()).toBe(0);
 });
 
-it('a relay worker relays the due sends of every lane that a job names', async () => {
+it('a relay worker relays the due sends of every recipient that a job names', async () => {
   const lanes: string[] = [];
   processHint({
     more: ['+15551234568', '+15551234569'],

@@ -59,7 +59,7 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
     else
       this.role.logger.debug(
         { account, count: refused.length },
-        'too many recipients are already waiting; did not wake further recipients with due sends; a periodic task will wake them',
+        'too many recipients with due sends are waiting in this process, so further recipients were left out; a periodic task adds them later',
       );
   }
 
@@ -71,7 +71,7 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
       if (error instanceof AccountNotFoundError) return;
       this.role.logger.error(
         { account, err: error },
-        'could not relay the sends of a recipient; a periodic task retries',
+        'could not relay the sends to a recipient; a periodic task will relay them',
       );
     }
   }

@@ -1,4 +1,4 @@
-import type { AccountStore, RedisAccountErasure, RemovedAccount } from '#accounts';
+import type { AccountStore, RedisAccountEraser, RemovedAccount } from '#accounts';
 import { type Logger, pause } from '#platform';
 import type { BlobStore } from '#blobs';
 
@@ -40,7 +40,7 @@ export class AccountRemoval {
     private readonly accounts: Pick<AccountStore, 'listRemoved' | 'forgetRemoval'> & {
       now(): Promise<number>;
     },
-    private readonly erasure: Pick<RedisAccountErasure, 'pass'>,
+    private readonly erasure: Pick<RedisAccountEraser, 'pass'>,
     private readonly blobs: Pick<BlobStore, 'list' | 'remove'>,
     private readonly settings: RemovalSettings,
     private readonly logger: Logger,

@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { RedisAccountErasure, RedisAccountStore } from '#accounts';
+import { RedisAccountEraser, RedisAccountStore } from '#accounts';
 import type { WorkerCore } from '../compose.js';
 import { CORE } from '../tokens.js';
 import { AccountRemoval } from './account-removal.js';
@@ -26,7 +26,7 @@ export class RemovalModule implements OnApplicationBootstrap, OnModuleDestroy, B
     const lateMs = Math.max(UPLOAD_MS, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS) + MARGIN_MS;
     this.removal = new AccountRemoval(
       new RedisAccountStore(redis, prefix),
-      new RedisAccountErasure(redis, prefix),
+      new RedisAccountEraser(redis, prefix),
       blobs,
       { lateMs },
       logger,

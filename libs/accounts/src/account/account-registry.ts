@@ -1,7 +1,7 @@
 import type { Clock } from '#platform';
 import type { Account, AccountDirectory } from './account.js';
-import { AccountConflictError } from './account-conflict.js';
-import { UpstreamApiKeyRequiredError } from './api-key-required.js';
+import { AccountConflictError } from './account-conflict-error.js';
+import { UpstreamApiKeyRequiredError } from './upstream-api-key-required-error.js';
 import { accountEncryptionContext, type AccountStore, type StoredAccount } from './account-store.js';
 import type { SecretCipher } from '../secret/secret-cipher.js';
 

@@ -41,7 +41,7 @@ export interface AccountStore {
    */
   add(account: StoredAccount): Promise<void>;
   /**
-   * Replaces an account by the result of `change`. If another process changes the account at the same time,
+   * Replaces an account with the result of `change`. If another process changes the account at the same time,
    * `change` is called again with the newer account. Resolves to undefined if the account is not found.
    */
   change(id: string, change: (before: StoredAccount) => StoredAccount): Promise<StoredAccount | undefined>;

@@ -1,6 +1,6 @@
 import type { Clock } from '#platform';
 import { type AccountDirectory, DEFAULT_ACCOUNT_ID } from '../account/account.js';
-import { AccountConflictError } from '../account/account-conflict.js';
+import { AccountConflictError } from '../account/account-conflict-error.js';
 import { ENVIRONMENT_API_KEY_ID, type Scope, API_KEY_SCOPES } from './api-key.js';
 import {
   type ApiKey,

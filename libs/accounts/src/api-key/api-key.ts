@@ -46,7 +46,7 @@ export interface ApiKeyAuthenticator {
 
 /**
  * Authenticates callers by API keys that do not change while the process runs. Finds the key of a caller by its
- * hash, so that the duration does not reveal how much of a guessed key is correct.
+ * hash, so that the time taken does not reveal how much of a guessed key is correct.
  */
 export class InMemoryApiKeyAuthenticator implements ApiKeyAuthenticator {
   private readonly principals: ReadonlyMap<string, Principal>;

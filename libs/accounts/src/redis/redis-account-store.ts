@@ -1,5 +1,5 @@
-import { LuaScript, type RedisClient, redisTime } from '#platform';
-import { AccountConflictError } from '../account/account-conflict.js';
+import { LuaScript, type RedisClient, readRedisTime } from '#platform';
+import { AccountConflictError } from '../account/account-conflict-error.js';
 import {
   type AccountStore,
   MAX_ACCOUNTS,
@@ -9,15 +9,15 @@ import {
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
 import { removeTokensAndSessionsOfApiKey } from './redis-tokens-and-sessions.js';
 
-const add = LuaScript.from(import.meta.url, 'lua/add-account.lua');
+const addAccountScript = LuaScript.from(import.meta.url, 'lua/add-account.lua');
 
-const replace = LuaScript.from(import.meta.url, 'lua/replace-account.lua');
+const replaceAccountScript = LuaScript.from(import.meta.url, 'lua/replace-account.lua');
 
-const remove = LuaScript.from(import.meta.url, 'lua/remove-account.lua');
+const removeAccountScript = LuaScript.from(import.meta.url, 'lua/remove-account.lua');
 
-const stamp = LuaScript.from(import.meta.url, 'lua/account-revision.lua');
+const accountRevisionScript = LuaScript.from(import.meta.url, 'lua/account-revision.lua');
 
-const forget = LuaScript.from(import.meta.url, 'lua/forget-removal.lua');
+const forgetRemovalScript = LuaScript.from(import.meta.url, 'lua/forget-removal.lua');
 
 /**
  * Returns the record of an account's removal, exactly as `remove-account.lua` writes it.
@@ -51,7 +51,7 @@ export class RedisAccountStore implements AccountStore {
 
   async revision(): Promise<string> {
     const { accounts, version } = this.keys;
-    return String(await stamp.run(this.redis, { accounts, version }));
+    return String(await accountRevisionScript.run(this.redis, { accounts, version }));
   }
 
   async find(id: string): Promise<StoredAccount | undefined> {
@@ -61,7 +61,7 @@ export class RedisAccountStore implements AccountStore {
 
   async add(account: StoredAccount): Promise<void> {
     const { accounts, removed, version } = this.keys;
-    const outcome = await add.run(
+    const outcome = await addAccountScript.run(
       this.redis,
       { accounts, removed, version },
       { id: account.id, account: JSON.stringify(account), maxAccounts: MAX_ACCOUNTS },
@@ -80,7 +80,7 @@ export class RedisAccountStore implements AccountStore {
       if (expected === null) return undefined;
       const after = change(readAccount(expected));
       const args = { id, expected, replacement: JSON.stringify(after) };
-      if ((await replace.run(this.redis, { accounts, version }, args)) === 1) return after;
+      if ((await replaceAccountScript.run(this.redis, { accounts, version }, args)) === 1) return after;
     }
   }
 
@@ -89,7 +89,7 @@ export class RedisAccountStore implements AccountStore {
     const ownApiKeys = apiKeysOf(id);
     const keyIds = await this.redis.smembers(ownApiKeys);
     const keys = { accounts, removed, apiKeys, ownApiKeys, uses: apiKeyUses, version, revocations };
-    if ((await remove.run(this.redis, keys, { id })) !== 1) return false;
+    if ((await removeAccountScript.run(this.redis, keys, { id })) !== 1) return false;
     for (const keyId of keyIds) await removeTokensAndSessionsOfApiKey(this.redis, this.keys, keyId);
     return true;
   }
@@ -102,12 +102,16 @@ export class RedisAccountStore implements AccountStore {
   }
 
   async forgetRemoval({ id, removedAt }: RemovedAccount): Promise<void> {
-    await forget.run(this.redis, { removed: this.keys.removed }, { id, note: removalRecord(removedAt) });
+    await forgetRemovalScript.run(
+      this.redis,
+      { removed: this.keys.removed },
+      { id, note: removalRecord(removedAt) },
+    );
   }
 
   /** Returns the current time by Redis' clock, in milliseconds since 1970. */
   now(): Promise<number> {
-    return redisTime(this.redis, this.keys.removed);
+    return readRedisTime(this.redis, this.keys.removed);
   }
 }
 

@@ -34,7 +34,7 @@ export function createAccountDirectory(
 ): AccountDirectory & AccountRevision {
   const logged = new Set<string>();
   return new CombinedAccountDirectory(
-    accountsFromEnvironment(environment),
+    createEnvironmentAccountDirectory(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     (account, error) => {
@@ -57,7 +57,7 @@ export function createAccountRegistry(
   clock: Clock,
 ): AccountRegistry {
   return new AccountRegistry(
-    accountsFromEnvironment(environment),
+    createEnvironmentAccountDirectory(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     clock,
@@ -111,11 +111,11 @@ export function createApiKeyRegistry(
   clock: Clock,
 ): ApiKeyRegistry {
   const store = new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX);
-  return new ApiKeyRegistry(accountsFromEnvironment(environment), store, clock);
+  return new ApiKeyRegistry(createEnvironmentAccountDirectory(environment), store, clock);
 }
 
 /** Returns a directory with one account: `default`, which the environment variables define. */
-export function accountsFromEnvironment(environment: CommonEnvironment): FixedAccountDirectory {
+export function createEnvironmentAccountDirectory(environment: CommonEnvironment): FixedAccountDirectory {
   return new FixedAccountDirectory([
     {
       id: DEFAULT_ACCOUNT_ID,

@@ -1,5 +1,5 @@
 import { LuaScript, type RedisClient } from '#platform';
-import { AccountConflictError } from '../account/account-conflict.js';
+import { AccountConflictError } from '../account/account-conflict-error.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
 import { removeTokensAndSessionsOfApiKey } from './redis-tokens-and-sessions.js';
 import { ENVIRONMENT_API_KEY_ID } from '../api-key/api-key.js';
@@ -11,17 +11,17 @@ import {
   type StoredApiKey,
 } from '../api-key/stored-api-key.js';
 
-const add = LuaScript.from(import.meta.url, 'lua/add-api-key.lua');
+const addApiKeyScript = LuaScript.from(import.meta.url, 'lua/add-api-key.lua');
 
-const remove = LuaScript.from(import.meta.url, 'lua/remove-api-key.lua');
+const removeApiKeyScript = LuaScript.from(import.meta.url, 'lua/remove-api-key.lua');
 
-const findApiKey = LuaScript.from(import.meta.url, 'lua/find-api-key.lua');
+const findApiKeyScript = LuaScript.from(import.meta.url, 'lua/find-api-key.lua');
 
-const recordUses = LuaScript.from(import.meta.url, 'lua/record-api-key-uses.lua');
+const recordUsesScript = LuaScript.from(import.meta.url, 'lua/record-api-key-uses.lua');
 
-const listApiKeys = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua');
+const listApiKeysScript = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua');
 
-/** Maximum number of API keys that one call of the script {@link recordUses} records as used. */
+/** Maximum number of API keys that one call of the script {@link recordUsesScript} records as used. */
 const RECORDED_AT_ONCE = 500;
 
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
     const stored =
       account === undefined
         ? await this.redis.hvals(apiKeys)
-        : ((await listApiKeys.run(this.redis, { apiKeys, ownApiKeys: apiKeysOf(account) })) as (
+        : ((await listApiKeysScript.run(this.redis, { apiKeys, ownApiKeys: apiKeysOf(account) })) as (
             string | null
           )[]);
     return stored.flatMap((text) => (text === null ? [] : [readKey(text)]));
@@ -60,7 +60,7 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
   }
 
   async findWithTime(id: string): Promise<{ key: StoredApiKey; now: number } | undefined> {
-    const found = (await findApiKey.run(this.redis, { apiKeys: this.keys.apiKeys }, { id })) as {
+    const found = (await findApiKeyScript.run(this.redis, { apiKeys: this.keys.apiKeys }, { id })) as {
       apiKey: string;
       now: number;
     } | null;
@@ -69,7 +69,7 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
 
   async add(key: StoredApiKey, isFixed: boolean): Promise<boolean> {
     const { accounts, apiKeys, apiKeysOf } = this.keys;
-    const outcome = await add.run(
+    const outcome = await addApiKeyScript.run(
       this.redis,
       { accounts, apiKeys, ownApiKeys: apiKeysOf(key.account) },
       {
@@ -88,7 +88,7 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
     if (key === undefined) return false;
     const { apiKeys, apiKeysOf, apiKeyUses, revocations } = this.keys;
     const keys = { apiKeys, ownApiKeys: apiKeysOf(key.account), uses: apiKeyUses, revocations };
-    const isRemoved = (await remove.run(this.redis, keys, { id })) === 1;
+    const isRemoved = (await removeApiKeyScript.run(this.redis, keys, { id })) === 1;
     if (isRemoved) await removeTokensAndSessionsOfApiKey(this.redis, this.keys, id);
     return isRemoved;
   }
@@ -99,7 +99,7 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
     for (let i = 0; i < all.length; i += RECORDED_AT_ONCE) {
       const used = all.slice(i, i + RECORDED_AT_ONCE).flat();
       const args = { fixed: ENVIRONMENT_API_KEY_ID, used };
-      await recordUses.run(this.redis, { uses: apiKeyUses, apiKeys }, args);
+      await recordUsesScript.run(this.redis, { uses: apiKeyUses, apiKeys }, args);
     }
   }
 

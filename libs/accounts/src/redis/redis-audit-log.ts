@@ -8,7 +8,7 @@ import {
   MAX_AUDIT_ENTRIES,
 } from '../audit/audit-log.js';
 
-const appendEntry = LuaScript.from(import.meta.url, 'lua/append-audit-entry.lua');
+const appendEntryScript = LuaScript.from(import.meta.url, 'lua/append-audit-entry.lua');
 
 /** Limits for the stored entries of the audit log. */
 export interface AuditBounds {
@@ -42,7 +42,7 @@ export class RedisAuditLog implements AuditLog {
     const { rare, frequent } = this.keysOf(account);
     const keys =
       frequency === 'rare' ? { entries: rare, others: frequent } : { entries: frequent, others: rare };
-    await appendEntry.run(this.redis, keys, {
+    await appendEntryScript.run(this.redis, keys, {
       entry: JSON.stringify(entry),
       maxEntries: this.bounds.maxEntries,
       retention: this.bounds.retentionMs,

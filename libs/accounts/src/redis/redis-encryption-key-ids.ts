@@ -8,7 +8,7 @@ import {
 import { accountRegistryRedisKeys } from './redis-account-keys.js';
 import { SecretCipher } from '../secret/secret-cipher.js';
 
-const note = LuaScript.from(import.meta.url, 'lua/register-encryption-key.lua');
+const registerEncryptionKeyScript = LuaScript.from(import.meta.url, 'lua/register-encryption-key.lua');
 
 /** Stores in Redis the ids of the encryption keys that secrets in Redis may be encrypted with. */
 export class RedisEncryptionKeyIds {
@@ -26,7 +26,7 @@ export class RedisEncryptionKeyIds {
    * `SecretCipher` lacks encryption keys whose ids are already recorded, records nothing and returns those ids.
    */
   async register({ keyId, keyIds }: SecretCipher): Promise<string[]> {
-    return (await note.run(
+    return (await registerEncryptionKeyScript.run(
       this.redis,
       { encryptionKeys: this.key },
       { sealingKey: keyId, ring: keyIds },
@@ -74,7 +74,7 @@ export async function registerEncryptionKeyId(
       if (error instanceof ConfigurationError) throw error;
       logger.warn(
         { err: error },
-        'could not register the id of the encryption key in Redis; will retry when Redis connects again',
+        'could not register the id of the encryption key in Redis; trying again at the next connection to Redis',
       );
       return false;
     }

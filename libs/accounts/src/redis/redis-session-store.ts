@@ -11,11 +11,11 @@ import {
 } from '../session/session.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
 
-const addSession = LuaScript.from(import.meta.url, 'lua/add-session.lua');
+const addSessionScript = LuaScript.from(import.meta.url, 'lua/add-session.lua');
 
-const findSession = LuaScript.from(import.meta.url, 'lua/find-session.lua');
+const findSessionScript = LuaScript.from(import.meta.url, 'lua/find-session.lua');
 
-const removeSession = LuaScript.from(import.meta.url, 'lua/remove-session.lua');
+const removeSessionScript = LuaScript.from(import.meta.url, 'lua/remove-session.lua');
 
 /**
  * Implements {@link SessionStore}. Stores each session in a Redis hash that expires when the session ends, and the ids
@@ -39,7 +39,7 @@ export class RedisSessionStore implements SessionStore {
   ): Promise<SessionEnds> {
     const { id, keyId } = session;
     const { revocations } = this.keys;
-    return (await addSession.run(
+    return (await addSessionScript.run(
       this.redis,
       { session: this.keys.session(id), ownSessions: this.keys.sessionsOf(keyId), revocations },
       {
@@ -50,7 +50,7 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async find(id: string, use?: SessionLimits): Promise<FoundSession | undefined> {
-    const found = (await findSession.run(
+    const found = (await findSessionScript.run(
       this.redis,
       { session: this.keys.session(id), apiKeys: this.keys.apiKeys },
       {
@@ -70,6 +70,6 @@ export class RedisSessionStore implements SessionStore {
   async remove(id: string): Promise<boolean> {
     const keys = { session: this.keys.session(id), revocations: this.keys.revocations };
     const args = { id, ownPrefix: this.keys.sessionsOf('') };
-    return (await removeSession.run(this.redis, keys, args)) === 1;
+    return (await removeSessionScript.run(this.redis, keys, args)) === 1;
   }
 }

@@ -1,5 +1,5 @@
 import { LuaScript, type RedisClient } from '#platform';
-import { AccountConflictError } from '../account/account-conflict.js';
+import { AccountConflictError } from '../account/account-conflict-error.js';
 import type { StoredApiKey } from '../api-key/stored-api-key.js';
 import {
   type FoundToken,
@@ -9,11 +9,11 @@ import {
 } from '../token/token.js';
 import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
 
-const addToken = LuaScript.from(import.meta.url, 'lua/add-token.lua');
+const addTokenScript = LuaScript.from(import.meta.url, 'lua/add-token.lua');
 
-const findToken = LuaScript.from(import.meta.url, 'lua/find-token.lua');
+const findTokenScript = LuaScript.from(import.meta.url, 'lua/find-token.lua');
 
-const removeToken = LuaScript.from(import.meta.url, 'lua/remove-token.lua');
+const removeTokenScript = LuaScript.from(import.meta.url, 'lua/remove-token.lua');
 
 const FULL = `The API key has reached its limit of ${MAX_TOKENS_PER_API_KEY} tokens. Revoke a token, or wait until one expires.`;
 
@@ -35,7 +35,7 @@ export class RedisTokenStore implements TokenStore {
 
   async add(token: StoredToken, lifetimeMs: number, latestEnd?: number): Promise<number> {
     const { id, keyId } = token;
-    const outcome = await addToken.run(
+    const outcome = await addTokenScript.run(
       this.redis,
       { token: this.keys.token(id), ownTokens: this.keys.tokensOf(keyId) },
       {
@@ -49,7 +49,7 @@ export class RedisTokenStore implements TokenStore {
 
   async find(id: string): Promise<FoundToken | undefined> {
     const keys = { token: this.keys.token(id), apiKeys: this.keys.apiKeys };
-    const found = (await findToken.run(this.redis, keys)) as {
+    const found = (await findTokenScript.run(this.redis, keys)) as {
       record: string;
       expiresAt: string;
       apiKey: string;
@@ -74,6 +74,6 @@ export class RedisTokenStore implements TokenStore {
       ownTokens: this.keys.tokensOf(found.token.keyId),
       revocations,
     };
-    return (await removeToken.run(this.redis, keys, { id })) === 1;
+    return (await removeTokenScript.run(this.redis, keys, { id })) === 1;
   }
 }

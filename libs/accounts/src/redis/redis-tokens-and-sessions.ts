@@ -1,7 +1,7 @@
 import type { RedisClient } from '#platform';
 import type { RegistryKeys } from './redis-account-keys.js';
 
-/** Number of tokens or sessions that one command removes. */
+/** Maximum number of tokens or sessions that one command removes. */
 const REMOVED_AT_ONCE = 500;
 
 /**

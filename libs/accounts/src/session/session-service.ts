@@ -16,9 +16,9 @@ export interface Session {
   account: string;
   keyId: string;
   scopes: Scope[];
-  /** When the session ends, however often it is used, as an ISO 8601 time. */
+  /** Latest time at which the session ends, however often it is used, as an ISO 8601 time. */
   expiresAt: string;
-  /** Time without a request after which the session ends, in seconds. */
+  /** The session ends after this many seconds without a request. */
   idleSeconds: number;
 }
 

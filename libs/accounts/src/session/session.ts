@@ -3,7 +3,7 @@ import type { StoredApiKey } from '../api-key/stored-api-key.js';
 
 /** How long sessions last, in milliseconds. */
 export interface SessionLimits {
-  /** Time without a request after which a session ends. */
+  /** A session ends after this time without a request. */
   idleMs: number;
   /** Maximum lifetime of a session, however often it is used. */
   lifetimeMs: number;
@@ -37,7 +37,7 @@ export interface StoredSession {
 
 /** When a session ends, in milliseconds since 1970 by the store's clock. */
 export interface SessionEnds {
-  /** When the session ends, however often it is used. */
+  /** Latest time at which the session ends, however often it is used. */
   endsAt: number;
   /** When the session ends if no further request uses it. Never later than `endsAt`. */
   idleEndsAt: number;

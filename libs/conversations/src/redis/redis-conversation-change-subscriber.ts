@@ -1,4 +1,4 @@
-import { accountKeys, closeRedis, type RedisClient, RedisSubscriptionWatch } from '#platform';
+import { accountKeys, closeRedis, type RedisClient, RedisSubscriptionMonitor } from '#platform';
 import type {
   ChangeListener,
   ConversationChanges,
@@ -13,7 +13,7 @@ import { channelOfConversationChanges } from './redis-row-keys.js';
 export class RedisConversationChangeSubscriber implements ConversationChanges {
   private readonly listeners = new Map<string, Set<ChangeListener>>();
   private subscriber: RedisClient | undefined;
-  private watch: RedisSubscriptionWatch | undefined;
+  private watch: RedisSubscriptionMonitor | undefined;
   private isClosed = false;
 
   /** @param open opens a connection that reconnects automatically; {@link close} closes the connection */
@@ -59,7 +59,7 @@ export class RedisConversationChangeSubscriber implements ConversationChanges {
     this.subscriber.on('message', (channel: string, text: string) => {
       for (const listener of this.listeners.get(channel) ?? []) report(text, listener);
     });
-    this.watch = new RedisSubscriptionWatch(this.subscriber, () => {
+    this.watch = new RedisSubscriptionMonitor(this.subscriber, () => {
       for (const listeners of this.listeners.values())
         for (const listener of listeners) listener.interrupted();
     });

@@ -2,7 +2,7 @@ import { comparePositions } from '../position.js';
 import type { Conversation, LastEntry } from '../row/conversation.js';
 
 /**
- * What a script returns of a row: the id; the last activity; the part that is derived from messages, as JSON or '';
+ * What a script returns for a row: the id; the last activity; the part that is derived from messages, as JSON or '';
  * then pairs of a phone number and the part that is derived from the sends to it, as JSON or ''.
  */
 export type StoredRow = [id: string, lastActivity: string, row: string, ...sends: string[]];

@@ -1,14 +1,14 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import { comparePositions } from '../position.js';
 import type { Conversation, ConversationPage, Conversations, ListPosition } from '../row/conversation.js';
-import { type SearchTerms, searchTermsOf } from '../search/search-words.js';
+import { type SearchTerms, parseSearchQuery } from '../search/search-words.js';
 import { conversationOf, type StoredRow } from './redis-conversation-codec.js';
 import { rowRedisKeys } from './redis-row-keys.js';
 
-const listRows = LuaScript.from(import.meta.url, 'lua/list-rows.lua');
-const readRows = LuaScript.from(import.meta.url, 'lua/read-rows.lua');
-const searchRows = LuaScript.from(import.meta.url, 'lua/search-rows.lua');
-const markSeen = LuaScript.from(import.meta.url, 'lua/mark-seen.lua');
+const listRowsScript = LuaScript.from(import.meta.url, 'lua/list-rows.lua');
+const readRowsScript = LuaScript.from(import.meta.url, 'lua/read-rows.lua');
+const searchRowsScript = LuaScript.from(import.meta.url, 'lua/search-rows.lua');
+const markSeenScript = LuaScript.from(import.meta.url, 'lua/mark-seen.lua');
 
 /**
  * A search uses the index of words only if at most this many rows contain the rarest word of the search. Otherwise the
@@ -26,7 +26,7 @@ export class RedisConversations implements Conversations {
 
   async list(account: string, limit: number, after?: ListPosition): Promise<ConversationPage> {
     const { rows, rowOrder, rowSends, numbers } = this.keysOf(account);
-    const reply = await listRows.run(
+    const reply = await listRowsScript.run(
       this.redis,
       { rows, rowOrder, rowSends, numbers },
       // Requests one row more than the page shows, to find out whether another page follows.
@@ -41,7 +41,7 @@ export class RedisConversations implements Conversations {
     limit: number,
     after?: ListPosition,
   ): Promise<ConversationPage> {
-    const ids = await this.idsMatching(account, searchTermsOf(query), limit + 1, after);
+    const ids = await this.idsMatching(account, parseSearchQuery(query), limit + 1, after);
     return pageOf(await this.read(account, ids), limit);
   }
 
@@ -55,7 +55,7 @@ export class RedisConversations implements Conversations {
     const found =
       query === undefined
         ? ids
-        : await this.idsMatching(account, searchTermsOf(query), MAX_CANDIDATES, undefined, ids);
+        : await this.idsMatching(account, parseSearchQuery(query), MAX_CANDIDATES, undefined, ids);
     const sorted = (await this.read(account, found)).toSorted((a, b) =>
       comparePositions(positionOf(b), positionOf(a)),
     );
@@ -73,7 +73,7 @@ export class RedisConversations implements Conversations {
   ): Promise<string[]> {
     if ((words.length === 0 && digits === '') || among?.length === 0) return [];
     const { rows, rowOrder, rowWords } = this.keysOf(account);
-    const reply = await searchRows.run(
+    const reply = await searchRowsScript.run(
       this.redis,
       { rows, rowOrder, rowWords },
       {
@@ -88,13 +88,13 @@ export class RedisConversations implements Conversations {
   async read(account: string, ids: readonly string[]): Promise<Conversation[]> {
     if (ids.length === 0) return [];
     const { rows, rowOrder, rowSends, numbers } = this.keysOf(account);
-    const reply = await readRows.run(this.redis, { rows, rowOrder, rowSends, numbers }, { ids });
+    const reply = await readRowsScript.run(this.redis, { rows, rowOrder, rowSends, numbers }, { ids });
     return (reply as StoredRow[]).map(conversationOf);
   }
 
   async markSeen(account: string, id: string, upTo: { id: string; at?: number }): Promise<boolean> {
     const args = { id, message: upTo.id, at: upTo.at ?? '' };
-    return (await markSeen.run(this.redis, this.keysOf(account), args)) === 1;
+    return (await markSeenScript.run(this.redis, this.keysOf(account), args)) === 1;
   }
 
   async revision(account: string): Promise<number> {

@@ -12,7 +12,7 @@ const URL_OR_TIME = /^[a-z][a-z0-9+.-]*:\/\/|^\d{4}-\d\d-\d\dT/i;
  * Returns the search words of a contact: the words in its text fields, except in its id, in URLs and in times. Lists of
  * texts, and text fields of nested objects (one level), are included.
  */
-export function searchWordsOf(contact: Readonly<Record<string, unknown>>): string[] {
+export function searchWordsOfContact(contact: Readonly<Record<string, unknown>>): string[] {
   const texts = Object.entries(contact).flatMap(([name, value]) => (name === 'id' ? [] : textsIn(value, 2)));
   const words = texts.filter((text) => !URL_OR_TIME.test(text)).flatMap(normalizedWordsOf);
   return [...new Set(words)].slice(0, MAX_WORDS);
@@ -49,7 +49,7 @@ export interface SearchTerms {
 const NUMBER_PART = /^[+(\d][\d\s().\-/]*$/;
 
 /** Returns what a query of a user looks for: a part of a phone number, or the beginnings of words. */
-export function searchTermsOf(query: string): SearchTerms {
+export function parseSearchQuery(query: string): SearchTerms {
   const text = query.trim();
   const digits = text.replace(/\D/g, '');
   if (NUMBER_PART.test(text) && digits !== '') return { words: [], digits };

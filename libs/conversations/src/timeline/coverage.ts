@@ -23,7 +23,7 @@ export interface PlacedPage {
   next?: PlacedPage;
 }
 
-/** Consecutive messages of a contact: the result of {@link combinePages}. */
+/** Consecutive messages of a contact: the result of {@link coverageOfPages}. */
 export interface Coverage {
   /** False if no page shows where the wanted messages begin. {@link messages} is then empty. */
   isConnected: boolean;
@@ -49,7 +49,7 @@ export interface Coverage {
  *
  * @param from position; undefined if the newest messages are wanted
  */
-export function combinePages(pages: readonly PlacedPage[], from: Position | undefined): Coverage {
+export function coverageOfPages(pages: readonly PlacedPage[], from: Position | undefined): Coverage {
   const connected = new Set<PlacedPage>();
   const ids = new Set<string>();
   let edge = from?.at ?? Infinity;

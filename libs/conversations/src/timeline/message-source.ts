@@ -18,7 +18,7 @@ import {
 import type { TimelineCursor } from './timeline-cursor.js';
 
 /** Maximum number of upstream requests for one page of a timeline. */
-export const MAX_REQUESTS_PER_PAGE = 5;
+export const MAX_REQUESTS_PER_TIMELINE_PAGE = 5;
 /** Maximum time that one call of {@link MessageSource.read} waits for the budget, in milliseconds. */
 const PATIENCE_MS = 2_000;
 /**
@@ -59,7 +59,7 @@ export interface MessageSourcePorts {
   events: TimelineEvents;
 }
 
-/** Reads a contact's messages older than a position, with at most {@link MAX_REQUESTS_PER_PAGE} upstream requests. */
+/** Reads a contact's messages older than a position, with at most {@link MAX_REQUESTS_PER_TIMELINE_PAGE} upstream requests. */
 export class MessageSource {
   constructor(
     private readonly ports: MessageSourcePorts,
@@ -103,7 +103,7 @@ export class MessageSource {
       ...(fixedSize === undefined ? {} : { fixedSize }),
       ...(maxLimit === undefined ? {} : { maxLimit }),
     };
-    const walk = await walkOrderedList(call.read, shape, start, limit, MAX_REQUESTS_PER_PAGE);
+    const walk = await walkOrderedList(call.read, shape, start, limit, MAX_REQUESTS_PER_TIMELINE_PAGE);
     const hasMoved = walk.edge === undefined || from === undefined || comparePositions(walk.edge, from) < 0;
     const isStuck = walk.isConnected && !hasMoved && !walk.isInterrupted;
     const attempts = (cursor.attempts ?? 0) + 1;
@@ -148,7 +148,7 @@ export class MessageSource {
   }
 
   /**
-   * Reads further pages of a contact's unsorted list of messages, as far as {@link MAX_REQUESTS_PER_PAGE} allows.
+   * Reads further pages of a contact's unsorted list of messages, as far as {@link MAX_REQUESTS_PER_TIMELINE_PAGE} allows.
    * Returns the reader, which has all messages that were read so far.
    */
   private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageListReader> {
@@ -157,7 +157,7 @@ export class MessageSource {
       this.readings.get(account, contactId) ??
       this.readings.begin(account, contactId, await this.ports.events.end(account));
     return reading.alone(async () => {
-      const left = MAX_REQUESTS_PER_PAGE - call.requests;
+      const left = MAX_REQUESTS_PER_TIMELINE_PAGE - call.requests;
       const presentIds = (): Promise<ReadonlySet<string>> => this.ports.feed.presentIds(account, contactId);
       try {
         await reading.advance(call.read, shape, presentIds, left);

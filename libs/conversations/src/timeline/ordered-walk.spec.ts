@@ -5,7 +5,7 @@ import type { TimelineMessage } from './ports.js';
 
 const PAGE_SIZE = 10;
 
-it('a walk misses no message that moves to a newer page before the last, shorter page is read', async () => {
+it('the read of a sorted message list misses no message if a deletion moves messages to a newer page before the last, shorter page is read', async () => {
   const list = Array.from({ length: 28 }, (_, i) => fakeMessage(`m${i}`, 1_000_000 - i * 1_000));
   const left = new Set(list.map(({ id }) => id));
   // Upstream ignores the limit.

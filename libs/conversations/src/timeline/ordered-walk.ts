@@ -1,4 +1,4 @@
-import { type Coverage, combinePages, type PlacedMessage, type PlacedPage } from './coverage.js';
+import { type Coverage, coverageOfPages, type PlacedMessage, type PlacedPage } from './coverage.js';
 import { ExponentialSearch } from './exponential-search.js';
 import type { Position } from '../position.js';
 import { pageRequestFromIndex, type PageRequest, pageRequestUpToIndex } from './page-request.js';
@@ -116,7 +116,7 @@ class OrderedWalk {
     this.search = new ExponentialSearch(
       start.index ?? (this.isNewestFirst ? 0 : Math.max(shape.length - 1, 0)),
     );
-    this.coverage = combinePages([], start.from);
+    this.coverage = coverageOfPages([], start.from);
   }
 
   async run(maxRequests: number): Promise<WalkResult> {
@@ -210,7 +210,7 @@ class OrderedWalk {
     this.join(page);
     const isLocated = request.limit <= this.maxLimit || this.fixedSize !== undefined;
     if ((page.count > 0 && isLocated) || request.page === 1) this.pages.push(page);
-    this.coverage = combinePages(this.pages, this.start.from);
+    this.coverage = coverageOfPages(this.pages, this.start.from);
     if (!this.coverage.isConnected && isLocated) this.adjustSearch(judged);
     this.noteNeighbours(page);
   }
@@ -287,7 +287,7 @@ class OrderedWalk {
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;
     const { newer, older } = this.unjoined;
-    // The page that settles an uncertain end may be read first.
+    // The page that settles an uncertain end may be read before the newer page is read again.
     if (page.request.page !== newer.request.page) return;
     newer.next = older;
     page.next = older;
@@ -303,7 +303,7 @@ class OrderedWalk {
       this.unjoined = { newer, older: page };
   }
 
-  /** Chooses the index in upstream's list to read at next, if the wanted messages do not begin on the given page. */
+  /** Chooses the next index to read in upstream's list if the wanted messages do not begin on the given page. */
   private adjustSearch({ start, count, messages }: RequestedPage): void {
     if (this.uncertainEnd !== undefined) return;
     const { from } = this.start;

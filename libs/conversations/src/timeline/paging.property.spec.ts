@@ -9,7 +9,7 @@ import {
 } from './fixtures/fake-account.js';
 import { comparePositions, type Position } from '../position.js';
 import type { TimelineMessage, TimelineSend } from './ports.js';
-import { MAX_REQUESTS_PER_PAGE, Timeline } from './timeline.js';
+import { MAX_REQUESTS_PER_TIMELINE_PAGE, Timeline } from './timeline.js';
 import { parseTimelineCursor } from './timeline-cursor.js';
 
 const MESSAGES = 5_000;
@@ -158,7 +158,8 @@ class Paging {
       const before = this.account.requests;
       const page = await timeline.read('a', CONVERSATION, this.limit, parseTimelineCursor(cursor));
       this.calls += 1;
-      if (this.account.requests - before > MAX_REQUESTS_PER_PAGE) this.faults.push('too many requests');
+      if (this.account.requests - before > MAX_REQUESTS_PER_TIMELINE_PAGE)
+        this.faults.push('too many requests');
       if (page.next !== undefined && page.next === cursor) this.faults.push('the cursor stands still');
       if (page.entries.length > this.limit) this.faults.push('too many entries');
       for (const entry of page.entries) {

@@ -79,7 +79,7 @@ export interface ListShape {
   fullPage: number;
 }
 
-/** What the last commit stored of a message: its snapshot (`present`) or its deletion (`deleted`). */
+/** What the last commit recorded for a message: its snapshot (`present`) or its deletion (`deleted`). */
 export type Committed = 'present' | 'deleted';
 
 /** What the feed knows about a contact's messages. */
@@ -123,10 +123,10 @@ export interface SendsPage<S> {
 
 /**
  * Reads sends. Each send of an account has a serial number. Serial numbers rise with the creation time of the sends.
- * Only sends that were created within a few seconds may be numbered in another order.
+ * Only sends that were created within a few seconds of each other may be numbered in another order.
  */
 export interface TimelineSends<S> {
-  /** Returns those `limit` sends to a recipient that have the highest serial numbers below `before`. */
+  /** Returns at most `limit` sends to a recipient: those with the highest serial numbers below `before`. */
   sendsTo(
     account: string,
     phoneNumber: string,

@@ -22,7 +22,7 @@ export interface PlacementContext {
   startedAt: number;
   contactId: string | undefined;
   phoneNumbers: ReadonlySet<string>;
-  /** Returns what the last commit stored of a send's message. Undefined if the message is not committed yet. */
+  /** Returns what the last commit recorded for a send's message; undefined if the message is not committed yet. */
   committed: (message: { contactId: string; messageId: string }) => Committed | undefined;
   /** Messages of the contact that were read for this page, by id. */
   messages: ReadonlyMap<string, TimelineMessage>;

@@ -1,8 +1,8 @@
 import type { Position } from '../position.js';
 
 /**
- * Where a page of a timeline begins, with what earlier requests showed about the lists of messages and sends. The
- * optional fields save requests.
+ * Where a page of a timeline begins, and what earlier requests found out about the lists of messages and sends. The
+ * optional fields make some requests to upstream unnecessary.
  */
 export interface TimelineCursor {
   /** The page contains entries older than this position. Absent for the page of the newest entries. */

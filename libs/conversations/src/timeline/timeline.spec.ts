@@ -113,7 +113,7 @@ describe('A list of messages that cannot be read in order of time', () => {
     expect((await all(account, 2)).flatMap(idsOf)).toEqual(['m2', 'm1', 'm0', 'z', 'y', 'x']);
   });
 
-  it('is sorted in memory if more messages share a timestamp than may be read for one page of the timeline', async () => {
+  it('is sorted in memory if too many messages for one page of the timeline have the same timestamp', async () => {
     const account = new FakeAccount(NEWEST_FIRST);
     for (let i = 0; i < 300; i += 1) account.insert(fakeMessage(`m${String(i).padStart(3, '0')}`, 5_000));
     for (const one of account.list) account.commit(one);
@@ -129,7 +129,7 @@ describe('A list of messages that cannot be read in order of time', () => {
 });
 
 describe('A timeline of messages that upstream lists in no order', () => {
-  it('reads all messages again until every message of the snapshot was found, but not endlessly if a message is gone', async () => {
+  it('reads all messages repeatedly until every known message is found, but not endlessly if a message no longer exists', async () => {
     const random = seededRandom(1);
     const shuffles = (list: readonly TimelineMessage[]): TimelineMessage[] =>
       list
@@ -197,7 +197,7 @@ describe('A message that no poll has committed yet', () => {
 });
 
 describe('A send', () => {
-  it('is shown at the time of its creation until its message is committed; then the message is shown at its own time', async () => {
+  it('is shown at the time of its creation until its message is committed; then the message is shown at its own timestamp', async () => {
     const account = accountWith(5);
     const at = account.now - 150_000;
     const send = account.send('snd_1', { createdAt: at, reference: 'r' });
@@ -210,7 +210,7 @@ describe('A send', () => {
     expect((await all(account)).flatMap(idsOf)).toEqual(['m3', 'snd_1', 'm2', 'm1', 'm0']);
   });
 
-  it('whose message was bound recently is shown as this message, at the time when the send was created', async () => {
+  it('that was bound to its message less than a minute ago is shown as the message, at the creation time of the send', async () => {
     const account = accountWith(5);
     const send = account.send('snd_1', { createdAt: account.now - 150_000 });
     account.bind(send, 'm4');
@@ -249,7 +249,7 @@ describe('A send', () => {
   });
 });
 
-describe('While upstream is away', () => {
+describe('While upstream is unavailable', () => {
   it('a timeline page has the sends and the preview of the last message, and is marked as partial', async () => {
     const account = accountWith(5);
     account.isAway = true;

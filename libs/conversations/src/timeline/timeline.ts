@@ -2,7 +2,7 @@ import type { PlacedMessage } from './coverage.js';
 import { UnsortedMessageListCache } from './unsorted-message-list-reader.js';
 import {
   TIMELINE_START,
-  MAX_REQUESTS_PER_PAGE,
+  MAX_REQUESTS_PER_TIMELINE_PAGE,
   MessageSource,
   type MessageSourcePorts,
   type MessagesFound,
@@ -26,7 +26,7 @@ import {
 import { readSends, type SendsFound } from './sends-walk.js';
 import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js';
 
-export { MAX_REQUESTS_PER_PAGE };
+export { MAX_REQUESTS_PER_TIMELINE_PAGE };
 
 /** What a timeline reads from. */
 export interface TimelinePorts<S> extends MessageSourcePorts {
@@ -64,7 +64,7 @@ export class Timeline<S> {
     this.source = new MessageSource(ports, readings);
   }
 
-  /** Returns one page. Makes at most {@link MAX_REQUESTS_PER_PAGE} upstream requests. */
+  /** Returns one page. Makes at most {@link MAX_REQUESTS_PER_TIMELINE_PAGE} upstream requests. */
   async read(
     account: string,
     conversation: TimelineConversation,

@@ -51,7 +51,7 @@ export class UnsortedMessageListReader {
    */
   constructor(public cursor: string) {}
 
-  /** Runs `work` after all work that was passed to this method before has ended. */
+  /** Runs `work` once all work from earlier calls of this method has ended. */
   async alone<T>(work: () => Promise<T>): Promise<T> {
     const before = this.end;
     let leave = (): void => undefined;

@@ -7,7 +7,7 @@ const COLLECT_MS = 10;
 /** Maximum number of phone numbers in one write. When a batch contains this many, it is written at once. */
 const MAX_NUMBERS = 200;
 
-/** Phone numbers of one account whose contacts are to be polled soon. */
+/** Phone numbers, in one account, of the contacts that are to be polled soon. */
 interface Batch {
   numbers: Set<string>;
   written: Promise<void>;
@@ -15,7 +15,7 @@ interface Batch {
 }
 
 /**
- * Requests that the contacts of phone numbers are polled soon. All requests for an account within
+ * Expedites polls of contacts, which callers identify by phone number. All requests for an account within
  * {@link COLLECT_MS} are written together.
  */
 export class PollExpediter {
@@ -26,7 +26,7 @@ export class PollExpediter {
     private readonly withinMs: number,
   ) {}
 
-  /** Requests that the contact of a phone number is polled soon. Resolves when the request is stored. */
+  /** Requests an early poll of the contact with this phone number. Resolves when the request is stored. */
   expedite(account: string, phoneNumber: string): Promise<void> {
     const batch = this.batches.get(account) ?? this.open(account);
     batch.numbers.add(phoneNumber);

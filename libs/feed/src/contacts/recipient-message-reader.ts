@@ -1,9 +1,9 @@
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
-import type { ContactListPoll } from './contact-list-poll.js';
-import type { ContactPoll } from '../poll/contact-poll.js';
+import type { ContactListPoller } from './contact-list-poller.js';
+import type { ContactPoller } from '../poll/contact-poller.js';
 import type { FeedStore, Recipient } from '../feed-store.js';
-import type { LookUpReads } from '../ports.js';
-import { CoalescedTask } from './coalesced-task.js';
+import type { LookupReads } from '../ports.js';
+import { CoalescingTaskRunner } from './coalescing-task-runner.js';
 import { PollExpediter } from './poll-expediter.js';
 
 /** After upstream has accepted a send, the recipient's contact is read within this time, in milliseconds. */
@@ -14,20 +14,21 @@ export class RecipientMessageReader {
   /**
    * Polls the contact list of an account. Callers that wait for the list of the same account share one poll.
    */
-  private readonly listPolls: CoalescedTask;
+  private readonly listPolls: CoalescingTaskRunner;
   private readonly expediter: PollExpediter;
 
   constructor(
     private readonly store: FeedStore,
-    contacts: ContactListPoll,
-    private readonly messages: ContactPoll,
+    contacts: ContactListPoller,
+    private readonly messages: ContactPoller,
   ) {
-    this.listPolls = new CoalescedTask((account) => contacts.poll(account, 'lookup'));
+    this.listPolls = new CoalescingTaskRunner((account) => contacts.poll(account, 'lookup'));
     this.expediter = new PollExpediter(store, EXPECTED_WITHIN_MS);
   }
 
   /**
-   * Reads the new messages of all contacts with a phone number now, and binds the messages to sends.
+   * Immediately reads the new messages of all contacts with the given phone number, and binds these messages
+   * to sends.
    * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since 1970
    * by Redis' clock), the contact list is read again first. `isLowPriority`: true if new sends have priority
    * over this look-up in the request budget. `reads`: receives the contacts and messages that are read
@@ -41,7 +42,7 @@ export class RecipientMessageReader {
       minListReadAt,
       isLowPriority = false,
       reads,
-    }: { minListReadAt?: number; isLowPriority?: boolean; reads?: LookUpReads } = {},
+    }: { minListReadAt?: number; isLowPriority?: boolean; reads?: LookupReads } = {},
   ): Promise<boolean> {
     const purpose = isLowPriority ? 'confirmation' : 'lookup';
     let recipient = await this.findWithFreshList(account, phoneNumber, minListReadAt);

@@ -114,8 +114,8 @@ export class SnapshotComparingContactReader implements ContactReader {
 
   /**
    * Returns true if an unchanged contact must be committed, because only a commit schedules the contact's next
-   * poll. A contact that was missing is not scheduled. If fewer contacts are scheduled than known, all contacts
-   * are committed.
+   * poll. A contact that was missing is not scheduled. If fewer contacts are scheduled than are known, all
+   * contacts are committed.
    */
   private isScheduledAnew(before: ListedContact | undefined): boolean {
     return before?.missingSince !== undefined || this.present > this.known.scheduled;

@@ -49,7 +49,7 @@ describe('the messages whose detection delay is measured', () => {
     },
   );
 
-  it('do not include messages of a baseline', () => {
+  it('do not include messages that the first read of a contact takes as the baseline', () => {
     expect(arrivals([message('m')], undefined, 'silent')).toEqual([]);
     expect(arrivals([message('m')], undefined, { emitAfter: STAMP, undated: 'silent' })).toEqual([]);
   });

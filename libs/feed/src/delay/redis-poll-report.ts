@@ -15,7 +15,7 @@ export const POLL_REPORT_LUA_CONSTANTS = {
   DELAY_STATISTICS_SLOT_TTL_MS,
 };
 
-/** Redis keys of what `poll-report.lua` writes. */
+/** Redis keys that `poll-report.lua` writes. */
 interface PollReportKeys {
   /** Redis key of the account's clock difference, polling interval and number of skipped elements. */
   facts: string;

@@ -30,9 +30,10 @@ export interface AbsenceInput {
    */
   mayBeUnreadable: boolean;
   /**
-   * Time until which upstream is known to have had no outage, in milliseconds since 1970 by Redis' clock: when upstream
-   * last returned a message of any contact of the account, or when an administrator last confirmed deletions. Present
-   * only if the read of all pages returned no message. A message then counts as deleted only if it went missing earlier.
+   * Time until which upstream is known to have had no outage, in milliseconds since 1970 by Redis' clock:
+   * when upstream last returned a message of any contact of the account, or when an administrator last
+   * confirmed deletions. Present only if the read of all pages returned no message. A message then counts as
+   * deleted only if it went missing before this time.
    */
   lastShownAt?: number;
 }
@@ -79,7 +80,7 @@ export function isAccountSuspect(suspectAt: number, now: number): boolean {
  * @param suspectAt when a read last found too many messages or contacts missing, in milliseconds since 1970
  * by Redis' clock
  */
-export function createEventIfAccountBecomesSuspect(
+export function createAccountSuspectEvent(
   now: number,
   suspectAt: number | undefined,
   data: { reason: string; count: number; contactId?: string },
@@ -132,9 +133,9 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
 }
 
 /**
- * Returns true if so many elements are missing that an outage is more likely than deletions. Leaves out the elements
- * that were already missing when an administrator confirmed deletions. They may have to wait for a second read, so the
- * confirmation stays valid for them until they are deleted or return.
+ * Returns true if so many elements are missing that an outage is more likely than deletions. Leaves out the
+ * elements that were already missing when an administrator confirmed deletions. Their deletion may need a
+ * second read, so the confirmation stays valid for them until they are deleted or return.
  * @param missing snapshots of the missing elements
  * @param total number of elements that are not deleted, including the missing ones
  * @param deletionsConfirmedAt when deletions were last confirmed, in milliseconds since 1970 by Redis' clock
@@ -151,11 +152,13 @@ export function areTooManyMissing(
 }
 
 /**
- * Returns since when too many elements are missing; undefined if an administrator has confirmed deletions since then.
- * @param suspectSince since when too many elements are missing, in milliseconds since 1970 by Redis' clock
+ * Returns the time since which too many elements have been missing; undefined if there is no such time, or if
+ * an administrator has confirmed deletions since then.
+ * @param suspectSince time since which too many elements have been missing, in milliseconds since 1970 by
+ * Redis' clock
  * @param deletionsConfirmedAt when deletions were last confirmed, in milliseconds since 1970 by Redis' clock
  */
-export function unconfirmedSuspicion(
+export function unconfirmedSuspectSince(
   suspectSince: number | undefined,
   deletionsConfirmedAt = 0,
 ): number | undefined {
@@ -168,8 +171,9 @@ export function isOutageMoreLikelyThanDeletions(missing: number, total: number):
 }
 
 /**
- * `DELETION_EVENT_CHANGES` is the value of `changes` in the event of a deletion. `REAPPEARANCE_EVENT_CHANGES`
- * is the value of `changes` in the event of a deleted message or contact that appears again.
+ * `DELETION_EVENT_CHANGES` is the value of `changes` in an event that reports a deletion.
+ * `REAPPEARANCE_EVENT_CHANGES` is its value in an event that reports that a deleted message or contact has
+ * reappeared.
  */
 export const DELETION_EVENT_CHANGES = { deleted: { from: false, to: true } };
 export const REAPPEARANCE_EVENT_CHANGES = { deleted: { from: true, to: false } };

@@ -5,7 +5,7 @@ import {
   messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
-  fieldsThatEventsReportAsOther,
+  fieldsReportedAsOther,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -19,11 +19,11 @@ import {
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
 import {
-  updateVolatileFields,
-  type VolatileFieldsUpdate,
-  EMPTY_VOLATILE_FIELDS_UPDATE,
-  NO_VOLATILE_FIELDS,
-  type VolatileFields,
+  updateVolatileMessageFields,
+  type VolatileMessageFieldsUpdate,
+  EMPTY_VOLATILE_MESSAGE_FIELDS_UPDATE,
+  NO_VOLATILE_MESSAGE_FIELDS,
+  type VolatileMessageFields,
 } from '../form/volatile-message-fields.js';
 
 /** Messages that a read returned, and the snapshots to compare them with. */
@@ -39,7 +39,7 @@ export interface DiffInput {
   /** Fingerprints of observed messages by message id, if the caller has already computed them. */
   fingerprints?: ReadonlyMap<string, SeenFingerprint>;
   /** The volatile fields of the contact's messages, as determined by earlier reads. */
-  volatility?: VolatileFields;
+  volatility?: VolatileMessageFields;
   /** The sends that some of the observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
   /**
@@ -64,7 +64,7 @@ export interface DiffResult {
   /** New snapshots of the messages that are new or changed, by message id. */
   known: Map<string, KnownMessage>;
   /** New state of the contact's volatile fields, and which fields become muted or unmuted. */
-  volatile: VolatileFieldsUpdate;
+  volatile: VolatileMessageFieldsUpdate;
 }
 
 /**
@@ -114,15 +114,15 @@ interface Comparison {
 function volatileFieldsUpdateOf(
   comparisons: readonly Comparison[],
   differs: boolean,
-  volatility: VolatileFields = NO_VOLATILE_FIELDS,
-): VolatileFieldsUpdate {
-  if (!differs && volatility.size === 0) return EMPTY_VOLATILE_FIELDS_UPDATE;
+  volatility: VolatileMessageFields = NO_VOLATILE_MESSAGE_FIELDS,
+): VolatileMessageFieldsUpdate {
+  if (!differs && volatility.size === 0) return EMPTY_VOLATILE_MESSAGE_FIELDS_UPDATE;
   const read = comparisons.flatMap(({ message, seen, before, form }) =>
     before === undefined || before.deleted || form === undefined
       ? []
       : { message, fingerprint: seen, differing: form.changedFields },
   );
-  return updateVolatileFields(volatility, read);
+  return updateVolatileMessageFields(volatility, read);
 }
 
 interface MessageChange {
@@ -136,14 +136,14 @@ function arrival(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   input: DiffInput,
-  volatile: VolatileFieldsUpdate,
+  volatile: VolatileMessageFieldsUpdate,
 ): MessageChange {
   const { direction, delivered, read, timestamp } = message;
   const known: KnownMessage = {
     direction,
     delivered,
     read,
-    // If a flag is already set when the message is first seen, no later read emits the event of this flag.
+    // If a flag is already set when the message is first seen, no later read emits an event for this flag.
     deliveredEmitted: delivered,
     readEmitted: read,
     fingerprint: chooseFingerprintToStore(message, seen, volatile),
@@ -170,7 +170,7 @@ function alteration(
   before: KnownMessage,
   form: MessageDifference,
   input: DiffInput,
-  volatile: VolatileFieldsUpdate,
+  volatile: VolatileMessageFieldsUpdate,
 ): MessageChange | undefined {
   if (form === NO_MESSAGE_DIFFERENCE && !hasOtherState(message, before)) return undefined;
   const isFormEmitted = isMessageChangeEmitted(form, volatile);
@@ -266,5 +266,5 @@ class EventCollector {
 }
 
 function valueOf({ raw }: UpstreamMessage, field: FingerprintField): unknown {
-  return field === 'other' ? fieldsThatEventsReportAsOther(raw) : (raw[field] ?? null);
+  return field === 'other' ? fieldsReportedAsOther(raw) : (raw[field] ?? null);
 }

@@ -18,7 +18,7 @@ const NO_FIELDS: ReadonlySet<string> = new Set();
  * signature does not change the hash.
  * @param ignored names of top-level fields that are left out as well
  */
-export function contactFingerprint(
+export function contactFingerprintOf(
   { raw }: Pick<UpstreamContact, 'raw'>,
   ignored: ReadonlySet<string> = NO_FIELDS,
 ): string {
@@ -27,7 +27,7 @@ export function contactFingerprint(
 
 /**
  * Returns the hash of a contact's fields as older builds of Tidings stored it: signatures in URLs are
- * included. If no URL is signed, the result equals that of {@link contactFingerprint}.
+ * included. If no URL is signed, the result equals that of {@link contactFingerprintOf}.
  */
 export function contactFingerprintIncludingUrlSignatures({ raw }: Pick<UpstreamContact, 'raw'>): string {
   return hashOf(raw);
@@ -72,7 +72,7 @@ function without(raw: Raw, ignored: ReadonlySet<string>): Raw {
 }
 
 function hashOf(raw: Raw, textOf?: (text: string) => string): string {
-  // The digest is cut before it is converted to text: `slice` of the full text would keep that text in memory
-  // for each contact.
+  // Only the first 8 bytes of the digest are converted to text. A `slice` of the whole text would keep the
+  // whole text in memory for each contact.
   return createHash('sha256').update(canonicalJson(raw, textOf)).digest().toString('hex', 0, 8);
 }

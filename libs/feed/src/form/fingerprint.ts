@@ -5,7 +5,7 @@ import { JsonHasher } from './json-hasher.js';
  * The message fields that the `changes` of an event list by name. All other changed fields are listed
  * together as `other`.
  */
-export const FIELDS_THAT_EVENTS_REPORT_BY_NAME = [
+export const FIELDS_REPORTED_BY_NAME = [
   'from',
   'to',
   'direction',
@@ -18,14 +18,11 @@ export const FIELDS_THAT_EVENTS_REPORT_BY_NAME = [
 
 /**
  * Name of a message field in the `changes` of an event: one of
- * {@link FIELDS_THAT_EVENTS_REPORT_BY_NAME}, or `other` for all other fields together.
+ * {@link FIELDS_REPORTED_BY_NAME}, or `other` for all other fields together.
  */
-export type FingerprintField = (typeof FIELDS_THAT_EVENTS_REPORT_BY_NAME)[number] | 'other';
+export type FingerprintField = (typeof FIELDS_REPORTED_BY_NAME)[number] | 'other';
 
-export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [
-  ...FIELDS_THAT_EVENTS_REPORT_BY_NAME,
-  'other',
-];
+export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...FIELDS_REPORTED_BY_NAME, 'other'];
 
 /**
  * Hashes of a message. By comparing hashes, Tidings detects changes without storing the text of the message.
@@ -55,13 +52,18 @@ export interface SeenFingerprint extends Fingerprint {
  * A set of message fields as a bit mask: bit n stands for the field at index n of {@link FINGERPRINT_FIELDS}.
  */
 export type FieldSet = number;
-export const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_THAT_EVENTS_REPORT_BY_NAME.length;
-const ATTACHMENTS: FieldSet = 1 << FIELDS_THAT_EVENTS_REPORT_BY_NAME.indexOf('attachments');
+export const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_REPORTED_BY_NAME.length;
+
+/** Returns the set of these message fields. */
+export function fieldSetOf(...names: readonly (typeof FIELDS_REPORTED_BY_NAME)[number][]): FieldSet {
+  return names.reduce((set, name) => set | (1 << FIELDS_REPORTED_BY_NAME.indexOf(name)), 0);
+}
+
 /**
  * Message fields in which the signatures of URLs are left out of the hash. The message's text is not among
  * these fields, because a person may correct a link in the text.
  */
-const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER_FIELDS_BIT;
+const SIGNED_FIELDS: FieldSet = fieldSetOf('attachments') | OTHER_FIELDS_BIT;
 
 const hash = new JsonHasher();
 const wholeHash = new JsonHasher();
@@ -98,7 +100,7 @@ function computeFingerprint(raw: UpstreamMessage['raw'], signed: FieldSet, ignor
   wholeHash.restart();
   const fields: number[] = [];
   let bit = 1;
-  for (const field of FIELDS_THAT_EVENTS_REPORT_BY_NAME) {
+  for (const field of FIELDS_REPORTED_BY_NAME) {
     hash.restart();
     hash.ignoresSignatures = (signed & bit) !== 0;
     if ((ignored & bit) === 0) hash.add(raw[field]);
@@ -170,7 +172,7 @@ export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
  * @param field index of the field in {@link FINGERPRINT_FIELDS}
  */
 export function isFieldNonEmpty({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
-  const name = FIELDS_THAT_EVENTS_REPORT_BY_NAME[field];
+  const name = FIELDS_REPORTED_BY_NAME[field];
   if (name !== undefined) return !isEmpty(raw[name]);
   for (const key in raw) if (!isIdOrNamed(key)) return true;
   return isRecord(raw.status) && Object.keys(raw.status).some((key) => !isFlag(key));
@@ -206,10 +208,10 @@ export function differingFieldNames(before: Fingerprint, after: Fingerprint): Fi
 
 /**
  * Returns the fields of a message that events report together under the name `other`: all fields except the
- * id, the fields in {@link FIELDS_THAT_EVENTS_REPORT_BY_NAME}, and the flags `read` and `delivered`. If one of the
+ * id, the fields in {@link FIELDS_REPORTED_BY_NAME}, and the flags `read` and `delivered`. If one of the
  * returned fields changed, `other` contains all of them.
  */
-export function fieldsThatEventsReportAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
+export function fieldsReportedAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),
@@ -221,7 +223,7 @@ function withoutFlags(status: unknown): unknown {
   return Object.fromEntries(Object.entries(status).filter(([key]) => !isFlag(key)));
 }
 
-const ID_AND_NAMED: ReadonlySet<string> = new Set(['id', 'status', ...FIELDS_THAT_EVENTS_REPORT_BY_NAME]);
+const ID_AND_NAMED: ReadonlySet<string> = new Set(['id', 'status', ...FIELDS_REPORTED_BY_NAME]);
 
 function isIdOrNamed(key: string): boolean {
   return ID_AND_NAMED.has(key);

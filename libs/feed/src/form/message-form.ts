@@ -3,7 +3,6 @@ import {
   differingFields,
   type FieldSet,
   nonEmptyFieldsOf,
-  OTHER_FIELDS_BIT,
   type Fingerprint,
   messageFingerprintOf,
   fieldsLeftOutOfFingerprint,
@@ -71,16 +70,13 @@ export function isMessageChangeEmitted(
   return changedFields === 0 ? withheldOrMuted === 0 : (changedFields & ~withheldOrMuted) !== 0;
 }
 
-/**
- * Returns true if a field that events report by name has changed, or may have changed because it is unknown which field
- * did.
- */
-export function mayNamedFieldHaveChanged({ changedFields, isChanged }: MessageDifference): boolean {
-  return isChanged && changedFields !== OTHER_FIELDS_BIT;
+/** Returns true if one of the given fields has changed, or may have changed because it is unknown which field did. */
+export function mayHaveChanged({ changedFields, isChanged }: MessageDifference, fields: FieldSet): boolean {
+  return isChanged && (changedFields === 0 || (changedFields & fields) !== 0);
 }
 
 /**
- * Returns the fingerprint that is stored for a new message, or for a message whose change emits an event.
+ * Returns the fingerprint to store for a new message, or for a message whose change emits an event.
  * @param seen fingerprint of the message as just read
  */
 export function chooseFingerprintToStore(

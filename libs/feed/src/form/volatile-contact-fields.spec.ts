@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   diffContactFields,
-  contactFingerprint,
+  contactFingerprintOf,
   contactFingerprintIncludingUrlSignatures,
 } from './contact-fingerprint.js';
 import {
@@ -68,7 +68,7 @@ const contacts = (count: number, fields: (i: number) => Fields): Fields[] =>
 const avatar = (n: number): Fields => ({ avatarUrl: `https://a.example/${n}.png` });
 
 describe('a contact field', () => {
-  it('that differs for all contacts at every read is muted after two events per contact, until the field stops changing', () => {
+  it('that differs for all contacts at every read causes two events per contact, and then none until the field stops changing', () => {
     const account = new Account();
     for (let n = 0; n < 20; n += 1) account.list(contacts(30, () => avatar(n)));
     expect(account.changedMutes).toEqual(['muted avatarUrl']);
@@ -115,12 +115,12 @@ describe('the fingerprint of a contact', () => {
   const signed = `${bare}&Expires=1&Signature=a`;
 
   it('equals the fingerprint of older builds if no URL is signed, and does not depend on URL signatures', () => {
-    expect(contactFingerprint(shown(bare))).toBe('d2268692bbb1388a');
-    expect(contactFingerprint(shown(signed))).toBe('d2268692bbb1388a');
+    expect(contactFingerprintOf(shown(bare))).toBe('d2268692bbb1388a');
+    expect(contactFingerprintOf(shown(signed))).toBe('d2268692bbb1388a');
     expect(contactFingerprintIncludingUrlSignatures(shown(signed))).toBe('acfc7a4bbbfd87d2');
   });
 
-  it('that an older build stored is still recognized, even if the signature of a URL changes', () => {
+  it('that an older build stored still matches the contact, even if the signature of a URL has changed', () => {
     const stored = contactFingerprintIncludingUrlSignatures(shown(signed));
     const verdictOn = (avatarUrl: string): string => {
       const contact = { id: 'c', ...shown(avatarUrl) };

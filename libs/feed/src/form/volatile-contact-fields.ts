@@ -1,6 +1,6 @@
 import { isRecord, type UpstreamContact } from '#upstream';
 import {
-  contactFingerprint,
+  contactFingerprintOf,
   contactFingerprintIncludingUrlSignatures,
   hashOfJsonValue,
 } from './contact-fingerprint.js';
@@ -9,8 +9,8 @@ import { updateFieldChangeStreak, type MutingThresholds, type Sample, type Strea
 /**
  * Which fields of an account's contacts are volatile: top-level fields that differ at nearly every read of
  * the contact list, for nearly all contacts that have the field. A field that changes for only a few contacts
- * at a time is never muted. For example, a new date of the last message shows that the contact must be polled
- * at once.
+ * at a time is never muted, because such changes matter: for example, if the date of the last message is new,
+ * the contact must be polled at once.
  */
 export interface VolatileContactFields {
   /**
@@ -96,8 +96,9 @@ export class VolatileContactFieldTracker {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    // Only the end of the contact list shows whether a field differs for nearly all contacts. A field with a
-    // long streak probably does. So its changes are withheld from the first contact on.
+    // Whether a field differs for nearly all contacts is known only at the end of the contact list. A field
+    // with a long streak probably does differ for nearly all, so its changes are withheld from the first
+    // contact on.
     this.withheld = new Set(
       names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
     );
@@ -109,7 +110,7 @@ export class VolatileContactFieldTracker {
 
   /** Returns the fingerprint that is stored for a contact: a hash of all fields that are not muted. */
   fingerprintOf(contact: UpstreamContact): string {
-    return contactFingerprint(contact, this.muted);
+    return contactFingerprintOf(contact, this.muted);
   }
 
   /**
@@ -124,7 +125,7 @@ export class VolatileContactFieldTracker {
     const isSettled =
       !isSame &&
       this.formerlyMuted !== undefined &&
-      stored === contactFingerprint(contact, this.formerlyMuted);
+      stored === contactFingerprintOf(contact, this.formerlyMuted);
     if (!isSame && !isSettled) return 'differs';
     this.count(contact, []);
     return isSame ? 'same' : 'quiet';

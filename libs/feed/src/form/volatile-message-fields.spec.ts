@@ -5,7 +5,11 @@ import { diffMessages, type DiffResult } from '../diff/diff.js';
 import { messageFingerprintOf, messageFingerprintIncludingUrlSignatures } from './fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
-import { packVolatileFields, unpackVolatileFields, type VolatileFields } from './volatile-message-fields.js';
+import {
+  packVolatileMessageFields,
+  unpackVolatileMessageFields,
+  type VolatileMessageFields,
+} from './volatile-message-fields.js';
 
 type Fields = Record<string, unknown>;
 
@@ -28,7 +32,7 @@ const picture = (path: string | number): Fields => ({
 /** Reads one contact repeatedly and stores the state between reads, packed as in Redis. */
 class Contact {
   readonly known = new Map<string, KnownMessage>();
-  private volatility: VolatileFields = new Map();
+  private volatility: VolatileMessageFields = new Map();
   /** Fields that became muted or unmuted, in order. */
   readonly changedMutes: string[] = [];
   writes = 0;
@@ -45,7 +49,7 @@ class Contact {
     });
     for (const [id, message] of known) this.known.set(id, unpackKnownMessage(packKnownMessage(message)));
     this.writes += known.size;
-    this.volatility = unpackVolatileFields(packVolatileFields(volatile.volatility));
+    this.volatility = unpackVolatileMessageFields(packVolatileMessageFields(volatile.volatility));
     expect(this.volatility).toEqual(volatile.volatility);
     for (const field of volatile.newlyMuted) this.changedMutes.push(`muted ${field}`);
     for (const field of volatile.newlyUnmuted) this.changedMutes.push(`unmuted ${field}`);
@@ -118,7 +122,7 @@ describe('a message field that differs at every read', () => {
     );
   });
 
-  it('hides neither changes of other fields nor new messages', () => {
+  it('does not suppress events for changes of other fields or for new messages', () => {
     const contact = new Contact();
     const message = (id: string, n: number, fields: Fields = {}): UpstreamMessage =>
       shown(id, { ...picture(n), ...fields });
@@ -145,7 +149,7 @@ describe('a message field that differs at every read', () => {
   });
 });
 
-describe('a message field that differs at random reads', () => {
+describe('a message field that changes before randomly chosen reads', () => {
   it('causes at most 12 events per message in 50 reads', () => {
     const stills = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 50, maxLength: 50 });
     fc.assert(
@@ -177,7 +181,7 @@ describe('edits of messages by people', () => {
       );
     });
 
-  it('are emitted at the next read if no message has changed at three consecutive reads', () => {
+  it('are each emitted at the next read if no message is edited before three consecutive reads', () => {
     fc.assert(
       fc.property(edits, fc.integer({ min: 3, max: 5 }), (reads, count) => {
         const contact = new Contact();
@@ -195,7 +199,7 @@ describe('edits of messages by people', () => {
     );
   });
 
-  it('over many consecutive reads are followed by an event with the last text once the edits stop', () => {
+  it('cause an event with the final text once the edits stop, even if there were edits before many consecutive reads', () => {
     const edited = fc.array(fc.boolean(), { maxLength: 30 });
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {
@@ -239,7 +243,7 @@ describe('message fingerprints that an older build stored', () => {
     return contact;
   }
 
-  it('cause one event if the signature of an attachment URL changes, and none if it changes again', () => {
+  it('cause one event when the signature of an attachment URL first changes, and none at later changes', () => {
     const contact = storedBefore(signed(1));
     expect(contact.read([signed(1)])).toEqual([]);
     expect(contact.read([signed(2)])).toEqual(['m:attachments']);
@@ -279,23 +283,24 @@ describe('message fingerprints that an older build stored', () => {
 
 describe('the stored list of message fields that change at every read', () => {
   it('takes no bytes if there are no such fields, else about 20 bytes per field', () => {
-    expect(packVolatileFields(new Map()).length).toBe(0);
+    expect(packVolatileMessageFields(new Map()).length).toBe(0);
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
     const samples = Array.from({ length: 4 }, () => ({ elementHash: 0xff_ff, value: 0xff_ff }));
     const streak = { length: 4, unchangedReads: 4, muted: true, isCommon: true, missedReads: 3, samples };
-    expect(packVolatileFields(new Map([[8, streak]])).length).toBe(20);
+    expect(packVolatileMessageFields(new Map([[8, streak]])).length).toBe(20);
   });
 
   it('counts as empty if its bytes are damaged or have another version', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
-        const read = unpackVolatileFields(Buffer.from(bytes));
-        if (read.size > 0) expect([...packVolatileFields(read)].length).toBeLessThanOrEqual(bytes.length);
+        const read = unpackVolatileMessageFields(Buffer.from(bytes));
+        if (read.size > 0)
+          expect([...packVolatileMessageFields(read)].length).toBeLessThanOrEqual(bytes.length);
       }),
     );
-    expect(unpackVolatileFields(Buffer.from([2, 1, 1, 0]))).toEqual(new Map());
-    expect(unpackVolatileFields(Buffer.from([1, 1, 0x10]))).toEqual(new Map());
-    expect(unpackVolatileFields(undefined)).toEqual(new Map());
+    expect(unpackVolatileMessageFields(Buffer.from([2, 1, 1, 0]))).toEqual(new Map());
+    expect(unpackVolatileMessageFields(Buffer.from([1, 1, 0x10]))).toEqual(new Map());
+    expect(unpackVolatileMessageFields(undefined)).toEqual(new Map());
   });
 });

@@ -30,9 +30,9 @@ import {
  * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL whose
  *   path contains a signature, if the signature changes every minute.
  */
-export type VolatileFields = ReadonlyMap<number, Streak>;
+export type VolatileMessageFields = ReadonlyMap<number, Streak>;
 
-export const NO_VOLATILE_FIELDS: VolatileFields = new Map();
+export const NO_VOLATILE_MESSAGE_FIELDS: VolatileMessageFields = new Map();
 
 /**
  * The message fields that can be volatile: all fields except the text. A person may really edit the text of a
@@ -44,8 +44,8 @@ const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
 );
 
 /**
- * Limits for message fields: changes of a volatile field at two reads in a row emit events, later changes do
- * not. At most four messages are compared to detect the changes.
+ * Thresholds for message fields. If a field differs at more than two consecutive reads, only the changes at
+ * the first two emit events. At most four messages are compared to detect the changes.
  */
 const THRESHOLDS: MutingThresholds = { emittedReads: 2, samples: 4 };
 
@@ -83,8 +83,8 @@ export const NO_WITHHELD_OR_MUTED_FIELDS: WithheldOrMutedFields = {
  * How a read treats changes of volatile fields of a contact's messages, and which fields are volatile after
  * the read.
  */
-export interface VolatileFieldsUpdate extends WithheldOrMutedFields {
-  volatility: VolatileFields;
+export interface VolatileMessageFieldsUpdate extends WithheldOrMutedFields {
+  volatility: VolatileMessageFields;
   /**
    * `newlyMuted` and `newlyUnmuted` are the fields that became muted or unmuted at this read. Each is logged
    * once.
@@ -93,10 +93,10 @@ export interface VolatileFieldsUpdate extends WithheldOrMutedFields {
   newlyUnmuted: readonly FingerprintField[];
 }
 
-/** The result of {@link updateVolatileFields} for a contact whose messages have no volatile fields. */
-export const EMPTY_VOLATILE_FIELDS_UPDATE: VolatileFieldsUpdate = {
+/** The result of {@link updateVolatileMessageFields} for a contact whose messages have no volatile fields. */
+export const EMPTY_VOLATILE_MESSAGE_FIELDS_UPDATE: VolatileMessageFieldsUpdate = {
   ...NO_WITHHELD_OR_MUTED_FIELDS,
-  volatility: NO_VOLATILE_FIELDS,
+  volatility: NO_VOLATILE_MESSAGE_FIELDS,
   newlyMuted: [],
   newlyUnmuted: [],
 };
@@ -107,10 +107,10 @@ export const EMPTY_VOLATILE_FIELDS_UPDATE: VolatileFieldsUpdate = {
  * @param before the volatile fields after the previous read
  * @param messages the messages of the read that were known before, newest last
  */
-export function updateVolatileFields(
-  before: VolatileFields,
+export function updateVolatileMessageFields(
+  before: VolatileMessageFields,
   messages: readonly ReadMessage[],
-): VolatileFieldsUpdate {
+): VolatileMessageFieldsUpdate {
   let [all, withheldOrMuted, muted, ignored] = [0, 0, 0, 0];
   for (const { differing } of messages) all |= differing;
   for (const field of before.keys()) all |= 1 << field;
@@ -131,7 +131,7 @@ export function updateVolatileFields(
     if (streak.muted) muted |= bit;
     if (streak.isCommon) ignored |= bit;
   }
-  const wasMuted = mutedFields(before);
+  const wasMuted = mutedFieldsOf(before);
   return {
     volatility,
     withheldOrMuted,
@@ -151,7 +151,7 @@ function isTooFew(field: number, streak: Streak | undefined, { carrying }: Field
   return carriers < THRESHOLDS.samples && FINGERPRINT_FIELDS[field] === 'other';
 }
 
-export function mutedFields(volatility: VolatileFields): FieldSet {
+export function mutedFieldsOf(volatility: VolatileMessageFields): FieldSet {
   let muted = 0;
   for (const [field, streak] of volatility) if (streak.muted) muted |= 1 << field;
   return muted;
@@ -200,7 +200,7 @@ function markOf(id: string): number {
 }
 
 /**
- * Version of the bytes that {@link packVolatileFields} returns. Bytes with any other version count as damaged.
+ * Version of the bytes that {@link packVolatileMessageFields} returns. Bytes with any other version count as damaged.
  */
 const FORMAT = 1;
 const MUTED = 16;
@@ -215,7 +215,7 @@ const MISSED_SHIFT = 6;
  * Returns the volatile fields of a contact's messages as bytes: a format version, then 3 bytes for each field
  * and 4 bytes for each sample of the field. Without volatile fields, the result is empty.
  */
-export function packVolatileFields(volatility: VolatileFields): Buffer {
+export function packVolatileMessageFields(volatility: VolatileMessageFields): Buffer {
   const packed = new PackedBytesWriter();
   if (volatility.size === 0) return packed.done();
   packed.byte(FORMAT);
@@ -230,20 +230,20 @@ export function packVolatileFields(volatility: VolatileFields): Buffer {
 }
 
 /**
- * Returns the state that {@link packVolatileFields} packed. Damaged bytes count as an empty state: each volatile
+ * Returns the state that {@link packVolatileMessageFields} packed. Damaged bytes count as an empty state: each volatile
  * field then emits two more events per message before it is muted again.
  */
-export function unpackVolatileFields(bytes: Buffer | undefined): VolatileFields {
-  if (bytes === undefined || bytes.length === 0) return NO_VOLATILE_FIELDS;
+export function unpackVolatileMessageFields(bytes: Buffer | undefined): VolatileMessageFields {
+  if (bytes === undefined || bytes.length === 0) return NO_VOLATILE_MESSAGE_FIELDS;
   try {
     return unpack(bytes);
   } catch (error) {
-    if (error instanceof DamagedSnapshotError) return NO_VOLATILE_FIELDS;
+    if (error instanceof DamagedSnapshotError) return NO_VOLATILE_MESSAGE_FIELDS;
     throw error;
   }
 }
 
-function unpack(bytes: Buffer): VolatileFields {
+function unpack(bytes: Buffer): VolatileMessageFields {
   const packed = new PackedBytesReader(bytes);
   const volatility = new Map<number, Streak>();
   if (packed.byte() !== FORMAT) throw new DamagedSnapshotError();

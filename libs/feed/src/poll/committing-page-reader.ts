@@ -18,7 +18,7 @@ import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import type { PollCommitter } from './poll-committer.js';
 import type { PollStart } from './poll-start.js';
-import type { FeedSource, LookUpReads, ReadPurpose } from '../ports.js';
+import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
 /** Maximum number of pages that are read but not committed while none of them contains a known message. */
@@ -35,7 +35,7 @@ export interface PagesTask {
   contactId: string;
   purpose: ReadPurpose;
   /** Receives the messages, if they are read because of a look-up of sends. */
-  lookUp?: LookUpReads;
+  lookup?: LookupReads;
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
   /**
@@ -110,8 +110,7 @@ export class CommittingPageReader {
   }
 
   /**
-   * True if pages with messages wait for their commit, because upstream has shown only other messages than the
-   * known ones so far.
+   * True if pages with messages wait for their commit, because no page so far contained a known message.
    */
   get showsOtherMessages(): boolean {
     return this.heldPages.some(({ ids }) => ids.length > 0);
@@ -304,8 +303,8 @@ export class CommittingPageReader {
   }
 
   startOf(): PollStart {
-    const { account, contactId, lookUp } = this.task;
-    return { account, contactId, state: this.state, ...(lookUp === undefined ? {} : { lookUp }) };
+    const { account, contactId, lookup } = this.task;
+    return { account, contactId, state: this.state, ...(lookup === undefined ? {} : { lookup }) };
   }
 
   readingOf(served: PagesRead['served']): PagesRead {

@@ -13,10 +13,10 @@ import {
 } from '../walk/page-reader.js';
 import { type PageRequest, requestForLastPage } from '../walk/page-tail.js';
 import { hashIds, splitIdHashes } from '../snapshot/poll-state.js';
-import { rowMessageOf, upstreamClockLeadMs } from './row-update.js';
+import { toConversationRowMessage, upstreamClockDifferenceMs } from './row-update.js';
 import type { UpstreamMessage } from '#upstream';
 import type { PollCommitter } from './poll-committer.js';
-import type { FeedSource, LookUpReads, ReadPurpose } from '../ports.js';
+import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
 /**
@@ -31,13 +31,13 @@ const MAX_MESSAGES = 200_000;
  */
 const MAX_PASSES = 5;
 /**
- * If the retries of a page up to this number fail, the read starts again at page 1. After a later page, a new
- * start would read too many pages twice.
+ * If all retries of a page fail, and the number of the page is at most this one, the read starts again at
+ * page 1. After a later page, a new start would read too many pages twice.
  */
 const MAX_RESTART_PAGE = 5;
 /**
- * Number of message ids to keep from the end of the list. The head of an oldest-first list is its last page,
- * which has at most this many messages.
+ * Number of message ids to keep from the end of the list. If upstream lists the oldest messages first, the
+ * newest messages are on the last page, which has at most this many messages.
  */
 const TAIL_IDS = LARGE_PAGE_LIMIT;
 
@@ -62,7 +62,7 @@ export interface DeepTask {
    */
   goal: 'everything' | 'look';
   /** Receives the messages, if they are read because of a look-up of sends. */
-  lookUp?: LookUpReads;
+  lookup?: LookupReads;
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
 }
@@ -129,7 +129,7 @@ export class DeepRead {
     const { goal } = this.task;
     this.noteKnown(await this.allKnown());
     this.pages.holdBack(this.presentBefore.length);
-    return goal === 'everything' || !this.isOrderUsable() ? this.readAllPages() : this.lookUpUnsettled();
+    return goal === 'everything' || !this.isOrderUsable() ? this.readAllPages() : this.readUnsettled();
   }
 
   /** Keeps only the ids of the known messages during the deep read. The rest of the snapshot may be large. */
@@ -150,9 +150,11 @@ export class DeepRead {
     return this.pages.order === 'newestFirst' || this.pages.order === 'oldestFirst';
   }
 
-  private async lookUpUnsettled(): Promise<boolean> {
+  private async readUnsettled(): Promise<boolean> {
     const met =
-      this.pages.order === 'newestFirst' ? await this.lookUpFromHead() : await this.lookUpFromTail();
+      this.pages.order === 'newestFirst'
+        ? await this.readUnsettledNewestFirst()
+        : await this.readUnsettledOldestFirst();
     if (met === 'stopped') return false;
     // All pages so far contained only unknown messages. A read of all pages shows whether upstream still lists
     // the known messages.
@@ -160,7 +162,7 @@ export class DeepRead {
     return this.end(met === 'all' ? undefined : 'missed');
   }
 
-  private async lookUpFromHead(): Promise<'all' | 'end' | 'stopped'> {
+  private async readUnsettledNewestFirst(): Promise<'all' | 'end' | 'stopped'> {
     const limit = this.pages.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
     // With the documented limit, the read starts at page 2: page 1 is the head, which each read of the newest
     // messages covers.
@@ -168,13 +170,13 @@ export class DeepRead {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.take(page, limit);
       if (read === undefined) return 'stopped';
-      if (this.hasMetAllUnsettled()) return 'all';
+      if (this.hasReadAllUnsettled()) return 'all';
       if (read.repeats) return 'end';
     }
     return 'end';
   }
 
-  private async lookUpFromTail(): Promise<'all' | 'end' | 'stopped'> {
+  private async readUnsettledOldestFirst(): Promise<'all' | 'end' | 'stopped'> {
     const { length, head } = this.pages.state.pollState;
     const { limit } = this.requestForLastPage(length);
     // The read starts with the newest message before the head. The head may have been read with another limit
@@ -183,7 +185,7 @@ export class DeepRead {
     for (let page = Math.max(Math.ceil(older / limit), 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';
       if ((await this.pages.take(page, limit)) === undefined) return 'stopped';
-      if (this.hasMetAllUnsettled()) return 'all';
+      if (this.hasReadAllUnsettled()) return 'all';
     }
     return 'end';
   }
@@ -370,9 +372,10 @@ export class DeepRead {
     const { state, reader } = this.pages;
     // The difference between upstream's clock and Redis' clock is computed only once, from the first reply
     // that has a date.
-    this.aheadMs ??= reader.date === undefined ? undefined : upstreamClockLeadMs(reader.date, state.now);
+    this.aheadMs ??=
+      reader.date === undefined ? undefined : upstreamClockDifferenceMs(reader.date, state.now);
     const clock = { now: state.now, upstreamAheadMs: this.aheadMs ?? 0 };
-    for (const message of messages) this.rowMessages.add(rowMessageOf(message, clock, false));
+    for (const message of messages) this.rowMessages.add(toConversationRowMessage(message, clock, false));
   }
 
   /**
@@ -431,7 +434,7 @@ export class DeepRead {
     return this.presentBefore.some((id) => !this.reader.ids.has(id));
   }
 
-  private hasMetAllUnsettled(): boolean {
+  private hasReadAllUnsettled(): boolean {
     for (const id of this.unsettledIds) if (!this.reader.ids.has(id)) return false;
     return true;
   }

@@ -17,7 +17,7 @@ it.each([
   [HOUR, HOUR / 4],
   [1_000 * HOUR, HOUR],
 ])(
-  'a message of the age %d ms is read again after %d ms, also if its time is in the future',
+  'the flags of a message that is %d ms old are checked again after %d ms (negative age: timestamp in the future)',
   (age, interval) => {
     expect(messageFlagCheckIntervalMs(age)).toBe(interval);
   },
@@ -28,6 +28,9 @@ it.each([
   [-23 * HOUR, true],
   [23 * HOUR, true],
   [25 * HOUR, false],
-])('the flags of a message of the age %d ms may still change: %s', (age, mayChange) => {
-  expect(mayFlagsStillChange(MESSAGE, 1e12 + age, 24 * HOUR)).toBe(mayChange);
-});
+])(
+  'the flags of a message that is %d ms old may still change, with a limit of 24 hours: %s',
+  (age, mayChange) => {
+    expect(mayFlagsStillChange(MESSAGE, 1e12 + age, 24 * HOUR)).toBe(mayChange);
+  },
+);

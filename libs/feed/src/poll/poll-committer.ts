@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type RowUpdate, searchWordsOf } from '#conversations';
+import { type RowUpdate, searchWordsOfContact } from '#conversations';
 import type { NewEvent } from '#events';
 import type { Logger } from '#platform';
 import { isRecord, phoneNumbersOf, type UpstreamMessage } from '#upstream';
@@ -8,30 +8,33 @@ import {
   classifyMissingMessages,
   createMessageDeletionEvent,
   isAccountSuspect,
-  createEventIfAccountBecomesSuspect,
-  unconfirmedSuspicion,
+  createAccountSuspectEvent,
+  unconfirmedSuspectSince,
 } from '../diff/absence.js';
 import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
-import { messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
+import { fieldSetOf, messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { compareWithStoredFingerprint, mayNamedFieldHaveChanged } from '../form/message-form.js';
+import { compareWithStoredFingerprint, mayHaveChanged } from '../form/message-form.js';
 import { sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
-import { NextReads } from './next-reads.js';
+import { NextReadPlanner } from './next-read-planner.js';
 import type { CommitKind, PollStart } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
 import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';
-import { type RowUpdateInput, rowUpdateOf, upstreamClockLeadMs } from './row-update.js';
+import { type RowUpdateInput, rowUpdateOf, upstreamClockDifferenceMs } from './row-update.js';
 import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
-import { type VolatileFieldsUpdate, unpackVolatileFields } from '../form/volatile-message-fields.js';
+import {
+  type VolatileMessageFieldsUpdate,
+  unpackVolatileMessageFields,
+} from '../form/volatile-message-fields.js';
 
 /** Maximum number of contacts whose uncommitted sends are remembered. */
 const MAX_UNCOMMITTED = 1_000;
@@ -43,11 +46,11 @@ const UNCOMMITTED_TTL_MS = 60_000;
  * times.
  */
 export class PollCommitter {
-  private readonly nextReads: NextReads;
+  private readonly nextReads: NextReadPlanner;
   /**
-   * The sends that belong to messages of a contact, by message id, while no commit contains these messages: it was
-   * refused or failed. The other worker, which committed first, may not have recognized these messages, for example
-   * because their text differed when it read them.
+   * The sends that belong to messages of a contact, by message id, until a commit contains these messages.
+   * Sends remain here if a commit failed, or was refused because another worker committed first. That worker
+   * may not have recognized these messages, for example because their text differed when it read them.
    */
   private readonly uncommittedSends = new LRUCache<string, ReadonlyMap<string, BoundSend>>({
     max: MAX_UNCOMMITTED,
@@ -62,7 +65,7 @@ export class PollCommitter {
     private readonly logger: Logger,
     private readonly volatile?: VolatileFieldStore,
   ) {
-    this.nextReads = new NextReads(store, settings);
+    this.nextReads = new NextReadPlanner(store, settings);
   }
 
   /**
@@ -92,7 +95,7 @@ export class PollCommitter {
       observed,
       known,
       fingerprints,
-      volatility: unpackVolatileFields(state.extension.volatile),
+      volatility: unpackVolatileMessageFields(state.extension.volatile),
       sends,
       ...(firstRead === undefined ? {} : { firstRead }),
       revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
@@ -146,8 +149,9 @@ export class PollCommitter {
       next.size === 0 &&
       events.length === 0 &&
       isSamePollState(pollState, state.pollState);
-    // A resync ends only with a read of all pages during which no message moved between pages. Any other read may
-    // have missed messages. Nor does it end while messages are missing: during an outage, the list may be empty.
+    // A resync ends only with a read of all pages during which no message moved between pages. Any other read
+    // may have missed messages. While messages are missing, the resync does not end either, because the list
+    // may be empty during an outage.
     const endsResync = kind === 'end' && state.extension.resyncing === true && absence?.pending === false;
     const extension = rebuildablePollStateAfterRead(start, reading, kind, changes.volatile, {
       isQuiet,
@@ -165,7 +169,7 @@ export class PollCommitter {
       uncommittedSends: uncommitted,
       deleted: absence?.deleted ?? [],
       fullRead: reading.fullRead,
-      clock: { now: state.now, upstreamAheadMs: upstreamClockLeadMs(reading.date, state.now) },
+      clock: { now: state.now, upstreamAheadMs: upstreamClockDifferenceMs(reading.date, state.now) },
     });
     const committed = await this.store.commitPoll(account, contactId, {
       version: state.version,
@@ -264,13 +268,13 @@ export class PollCommitter {
     const fields: unknown = JSON.parse(record?.raw ?? '{}');
     if (!isRecord(fields)) return update;
     const contact = { id: contactId, raw: fields };
-    return { ...update, words: searchWordsOf(fields), fieldNumbers: phoneNumbersOf(contact) };
+    return { ...update, words: searchWordsOfContact(fields), fieldNumbers: phoneNumbersOf(contact) };
   }
 
   private async logVolatility(
     account: string,
     contactId: string,
-    { newlyMuted: muted, newlyUnmuted: unmuted }: VolatileFieldsUpdate,
+    { newlyMuted: muted, newlyUnmuted: unmuted }: VolatileMessageFieldsUpdate,
   ): Promise<void> {
     if (muted.length > 0) {
       this.logger.info(
@@ -288,7 +292,7 @@ export class PollCommitter {
   }
 
   private async sendsIn(
-    { account, contactId, state, lookUp }: PollStart,
+    { account, contactId, state, lookup }: PollStart,
     { date }: PagesRead,
     observed: readonly UpstreamMessage[],
     fingerprints: ReadonlyMap<string, SeenFingerprint>,
@@ -303,7 +307,7 @@ export class PollCommitter {
     const messagesWith = (wanted: ChangeForBinder): UpstreamMessage[] =>
       changes.filter(({ change }) => change === wanted).map(({ message }) => message);
     if (observed.length === 0) return new Map();
-    lookUp?.add(contactId, observed, upstreamClockLeadMs(date, state.now));
+    lookup?.add(contactId, observed, upstreamClockDifferenceMs(date, state.now));
     return this.binder.bind({
       account,
       contactId,
@@ -312,7 +316,7 @@ export class PollCommitter {
       otherChangedMessages: messagesWith('other'),
       ...(date === undefined ? {} : { upstreamNow: date }),
       ...{ readAt: state.now, messagesRead: observed.length },
-      ...(lookUp === undefined ? {} : { lookUp }),
+      ...(lookup === undefined ? {} : { lookup }),
     });
   }
 
@@ -326,7 +330,7 @@ export class PollCommitter {
     // are new, not missing.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
-    const isListSuspect = unconfirmedSuspicion(listSuspectSince, deletionsConfirmedAt) !== undefined;
+    const isListSuspect = unconfirmedSuspectSince(listSuspectSince, deletionsConfirmedAt) !== undefined;
     // If upstream shows no message of this contact, that alone does not indicate an outage. An outage is
     // likely if the account is already suspect, or if upstream shows no message of any contact.
     const empty = seen.size === 0;
@@ -391,9 +395,9 @@ function baselineAfter(
 }
 
 /**
- * Returns whether missing messages of the contact make an outage likely. A number: an outage is likely since
- * this time, in milliseconds since 1970. `over`: an outage is no longer likely. Undefined: an outage was not
- * likely before, and still is not.
+ * Returns whether missing messages of the contact make an outage likely. A number: the time since which an
+ * outage has been likely, in milliseconds since 1970. `over`: an outage is no longer likely. Undefined: an
+ * outage was not likely before, and still is not.
  */
 function suspicionIn(
   { suspectSince }: PollState,
@@ -423,9 +427,15 @@ function isSamePollState(a: PollState, b: PollState): boolean {
   return packPollState(a).equals(packPollState(b));
 }
 
+/** Fields of a message that are compared with sends to find out which send the message belongs to. */
+const MATCHED_FIELDS = fieldSetOf('to', 'direction', 'message', 'attachments');
+/** The timestamp is compared too, but a message whose known timestamp changes has been compared before. */
+const MATCHED_FIELDS_AND_TIMESTAMP = MATCHED_FIELDS | fieldSetOf('timestamp');
+
 /**
- * How a known message changed, for the match of messages with sends. `edited`: a field that the match compares may have
- * changed. `other`: only a flag or another field changed, or the message was deleted and appeared again.
+ * How a known message changed, for matching messages with sends. `edited`: a field that the matching compares
+ * may have changed. `other`: only a flag or another field changed, or the message was deleted and appeared
+ * again.
  */
 type ChangeForBinder = 'edited' | 'other';
 
@@ -437,7 +447,8 @@ function changeForBinder(
 ): ChangeForBinder | undefined {
   if (before === undefined || seen === undefined) return undefined;
   const difference = compareWithStoredFingerprint(message, seen, before.fingerprint);
-  if (mayNamedFieldHaveChanged(difference)) return 'edited';
+  const compared = before.timestamp === undefined ? MATCHED_FIELDS_AND_TIMESTAMP : MATCHED_FIELDS;
+  if (mayHaveChanged(difference, compared)) return 'edited';
   const { delivered, read, deleted } = before;
   const isOther = delivered !== message.delivered || read !== message.read || deleted || difference.isChanged;
   return isOther ? 'other' : undefined;
@@ -470,7 +481,7 @@ function suspicionOf(
   count: number,
 ): NewEvent | undefined {
   const reason = 'upstream shows far fewer messages of a contact than before';
-  return createEventIfAccountBecomesSuspect(now, suspectAt, { reason, count, contactId });
+  return createAccountSuspectEvent(now, suspectAt, { reason, count, contactId });
 }
 
 function keyOf({ account, contactId }: Pick<PollStart, 'account' | 'contactId'>): string {

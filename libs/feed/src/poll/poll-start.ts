@@ -1,7 +1,7 @@
 import type { ContactState } from '../feed-store.js';
-import type { LookUpReads } from '../ports.js';
+import type { LookupReads } from '../ports.js';
 
-/** A contact and its stored state at the start of a read. The commit of the read compares the state with the messages. */
+/** A contact and its stored state at the start of a read. The commit of the read is based on this state. */
 export interface PollStart {
   account: string;
   contactId: string;
@@ -17,7 +17,7 @@ export interface PollStart {
    */
   requestsPerSecond?: number;
   /** Receives the messages, if they are read because of a look-up of sends. */
-  lookUp?: LookUpReads;
+  lookup?: LookupReads;
 }
 
 /**

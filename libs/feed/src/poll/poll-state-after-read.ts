@@ -1,4 +1,4 @@
-import { type AbsenceResult, unconfirmedSuspicion } from '../diff/absence.js';
+import { type AbsenceResult, unconfirmedSuspectSince } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState } from '../feed-store.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
@@ -73,14 +73,14 @@ export function pollStateAfterRead(input: PollStateInput): PollState {
 }
 
 /**
- * Returns since when so many messages of the contact are missing that an outage is likely, in milliseconds since 1970.
- * Undefined if no outage is likely.
+ * Returns when a read first found so many messages of the contact missing that an outage is likely, in
+ * milliseconds since 1970. Undefined if no outage is likely.
  */
 function suspectSinceAfterRead({ state, absence }: PollStateInput): number | undefined {
   const { pollState, now, deletionsConfirmedAt } = state;
   if (absence === undefined) return pollState.suspectSince;
   if (absence.suspected === 0) return undefined;
-  return unconfirmedSuspicion(pollState.suspectSince, deletionsConfirmedAt) ?? now;
+  return unconfirmedSuspectSince(pollState.suspectSince, deletionsConfirmedAt) ?? now;
 }
 
 /**
@@ -90,7 +90,8 @@ function suspectSinceAfterRead({ state, absence }: PollStateInput): number | und
 function nextFullReadAt({ state, reading, absence, settings }: PollStateInput): number | undefined {
   const { pollState, now } = state;
   const { fullRead, needsFullRead } = reading;
-  // A new request replaces an earlier one, so that the end of a running read of all pages recognizes it as new.
+  // A new request for a read of all pages replaces an earlier one. If such a read is already running, it thus
+  // notices at its end that another one was requested.
   if (needsFullRead) return now;
   if (fullRead === undefined) return pollState.completeDueAt;
   if (isRequestedDuring(fullRead, pollState.completeDueAt, now)) return pollState.completeDueAt;
@@ -111,7 +112,7 @@ function isRequestedDuring(fullRead: FullRead, dueAt: number | undefined, now: n
 }
 
 /**
- * Returns when the messages whose flags may still change are read again, in milliseconds since 1970.
+ * Returns the time of the next read of the messages whose flags may still change, in milliseconds since 1970.
  * Undefined if no such read is needed.
  */
 function nextFlagCheckAt({

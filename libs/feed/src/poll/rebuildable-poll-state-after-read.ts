@@ -2,7 +2,10 @@ import type { CommitKind, PollStart } from './poll-start.js';
 import type { RebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
-import { type VolatileFieldsUpdate, packVolatileFields } from '../form/volatile-message-fields.js';
+import {
+  type VolatileMessageFieldsUpdate,
+  packVolatileMessageFields,
+} from '../form/volatile-message-fields.js';
 
 /**
  * After upstream failed to return a full first page, shorter first pages are requested for this time, in
@@ -20,7 +23,7 @@ export function rebuildablePollStateAfterRead(
   { state, resync }: PollStart,
   reading: PagesRead,
   kind: CommitKind,
-  { volatility }: VolatileFieldsUpdate,
+  { volatility }: VolatileMessageFieldsUpdate,
   { isQuiet, endsResync }: { isQuiet: boolean; endsResync: boolean },
 ): RebuildablePollState | undefined {
   const before = state.extension;
@@ -31,7 +34,7 @@ export function rebuildablePollStateAfterRead(
   else if (endsResync) delete after.resyncing;
   if (detectsVolatility) {
     delete after.volatile;
-    if (volatility.size > 0) after.volatile = packVolatileFields(volatility);
+    if (volatility.size > 0) after.volatile = packVolatileMessageFields(volatility);
   }
   // Only a read of the newest messages sets `readAt`, `unchangedPage`, `headLimit` and `ignoresLimit`. It may run
   // during a deep read and then has newer values.

@@ -57,7 +57,7 @@ export interface MessageClock {
  * @param date time of upstream's reply by the `Date` header, in milliseconds since 1970
  * @param now time by Redis' clock, in milliseconds since 1970
  */
-export function upstreamClockLeadMs(date: number | undefined, now: number): number {
+export function upstreamClockDifferenceMs(date: number | undefined, now: number): number {
   // The `Date` header contains no fraction of a second. On average, its time is therefore half a second too
   // early.
   return date === undefined ? 0 : date + 500 - now;
@@ -101,7 +101,7 @@ function messagesOf({
   const received = receivedIds(events);
   const messages = found.map((message): RowMessage => {
     const isNew = !before.has(message.id);
-    const row = rowMessageOf(message, isNew ? { ...clock, upstreamAheadMs: 0 } : clock, isNew);
+    const row = toConversationRowMessage(message, isNew ? { ...clock, upstreamAheadMs: 0 } : clock, isNew);
     const sendId = sends.get(message.id)?.sendId;
     return {
       ...row,
@@ -141,8 +141,8 @@ function changedTexts({ hasRow, isResync, observed, before, changed }: RowUpdate
 }
 
 /**
- * If a read shows that a known message belongs to a send, the row no longer shows the send. Returns the row
- * changes for these messages.
+ * Returns the row changes for known messages that a read found to belong to a send. The row then no longer
+ * shows that send.
  */
 function boundSends({
   hasRow,
@@ -159,7 +159,7 @@ function boundSends({
     const sendId = sends.get(message.id)?.sendId;
     const mayBeShown = changed.has(message.id) || uncommittedSends.has(message.id);
     const isKnown = mayBeShown && before.get(message.id)?.deleted === false;
-    const { phoneNumber } = rowMessageOf(message, clock, false);
+    const { phoneNumber } = toConversationRowMessage(message, clock, false);
     return !isKnown || sendId === undefined || phoneNumber === undefined
       ? []
       : [{ kind: 'bound', sendId, phoneNumber }];
@@ -184,7 +184,7 @@ const PHONE_NUMBER = /^\+\d{5,15}$/;
  * clock, but at most the time of the read.
  * @param isNew true if no earlier read has shown the message
  */
-export function rowMessageOf(
+export function toConversationRowMessage(
   { id, direction, timestamp, from, to, body }: UpstreamMessage,
   { now, upstreamAheadMs }: MessageClock,
   isNew: boolean,

@@ -11,7 +11,7 @@ import type { NextDue } from '../poll/poll-queue.js';
 import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
-/** {@link RedisFeedStore} that informs the agenda when a contact or the contact list becomes due sooner. */
+/** {@link RedisFeedStore} that also informs the agenda when contacts or the contact list will be due. */
 export class AgendaNotifyingFeedStore extends RedisFeedStore {
   constructor(
     redis: RedisClient,

@@ -1,4 +1,4 @@
-import { type AccountKeys, parseRedisHashReply, LuaScript, type RedisClient, redisTime } from '#platform';
+import { type AccountKeys, parseRedisHashReply, LuaScript, type RedisClient, readRedisTime } from '#platform';
 import {
   type DelayHistogram,
   countDelays,
@@ -9,7 +9,7 @@ import { timeSlotNumbersOfLastHour } from '../delay/delay-window.js';
 import { pollStatisticsKey, delayHistogramRedisKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
 
-const readOverview = LuaScript.from(import.meta.url, 'lua/feed-overview.lua');
+const readOverviewScript = LuaScript.from(import.meta.url, 'lua/feed-overview.lua');
 
 type Figure = string | number | null;
 
@@ -33,8 +33,8 @@ interface OverviewReply {
 /** Reads figures about an account's polling for `GET /v1/status`. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
   const list = keys('contact-list');
-  const slots = timeSlotNumbersOfLastHour(await redisTime(redis, list));
-  const reply = (await readOverview.run(redis, {
+  const slots = timeSlotNumbersOfLastHour(await readRedisTime(redis, list));
+  const reply = (await readOverviewScript.run(redis, {
     list,
     due: keys('polls', 'due'),
     suspects: keys('suspects'),

@@ -21,33 +21,37 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
  * A long value of `m0`, `r0` or `x0` continues in `m1`, `r1` or `x1`, and so on (see `texts.lua`).
  */
 
-export const readContactListState = LuaScript.from(import.meta.url, 'lua/read-list.lua');
-export const readContactPollState = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
-export const commitPoll = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', POLL_REPORT_LUA_CONSTANTS);
-export const commitUnchangedPolls = LuaScript.from(
+export const readContactListStateScript = LuaScript.from(import.meta.url, 'lua/read-list.lua');
+export const readContactPollStateScript = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
+export const commitPollScript = LuaScript.from(
+  import.meta.url,
+  'lua/commit-poll.lua',
+  POLL_REPORT_LUA_CONSTANTS,
+);
+export const commitUnchangedPollsScript = LuaScript.from(
   import.meta.url,
   'lua/commit-unchanged-polls.lua',
   POLL_REPORT_LUA_CONSTANTS,
 );
-export const commitContacts = LuaScript.from(import.meta.url, 'lua/commit-contacts.lua');
-export const recordContactListFailure = LuaScript.from(
+export const commitContactsScript = LuaScript.from(import.meta.url, 'lua/commit-contacts.lua');
+export const recordContactListFailureScript = LuaScript.from(
   import.meta.url,
   'lua/record-contact-list-failure.lua',
 );
-export const readContactJson = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
-export const readContactsJson = LuaScript.from(import.meta.url, 'lua/read-contacts.lua');
-export const consumeContactListPollRequest = LuaScript.from(
+export const readContactJsonScript = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
+export const readContactsJsonScript = LuaScript.from(import.meta.url, 'lua/read-contacts.lua');
+export const consumeContactListPollRequestScript = LuaScript.from(
   import.meta.url,
   'lua/consume-contact-list-poll-request.lua',
 );
-export const readMessageRateHistogram = LuaScript.from(
+export const readMessageRateHistogramScript = LuaScript.from(
   import.meta.url,
   'lua/read-message-rate-histogram.lua',
 );
-export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');
-export const expeditePollsOfRecipients = LuaScript.from(
+export const expeditePollScript = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');
+export const expeditePollsOfRecipientsScript = LuaScript.from(
   import.meta.url,
   'lua/expedite-recipients.lua',
   LISTED_CONTACT_STATUS_BITS,
 );
-export const confirmDeletions = LuaScript.from(import.meta.url, 'lua/confirm-deletions.lua');
+export const confirmDeletionsScript = LuaScript.from(import.meta.url, 'lua/confirm-deletions.lua');

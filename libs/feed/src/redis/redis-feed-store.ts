@@ -18,7 +18,7 @@ import type {
 } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { type ContactStateLuaReply, contactStateOf } from './contact-state-reply.js';
-import { UnchangedPollCommitter } from './redis-unchanged-polls.js';
+import { UnchangedPollCommitter } from './redis-unchanged-poll-committer.js';
 import type { FeedOverview } from '../schedule/feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -26,7 +26,7 @@ import { packListedContact, unpackListedContact } from '../snapshot/listed-conta
 import { ListedContacts } from '../snapshot/listed-contacts.js';
 import { packId, unpackId } from '../snapshot/id-codec.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
-import type { ContactRates } from '../schedule/poll-plans.js';
+import type { ContactRates } from '../schedule/poll-interval-planner.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import { redisKeysOfContactsByPhoneNumber, readContactsOfPhoneNumber } from './redis-recipients.js';
 import {
@@ -34,18 +34,18 @@ import {
   serializeUnreadableElementHistory,
 } from '../snapshot/unreadable-elements.js';
 import {
-  confirmDeletions,
-  commitContacts,
-  commitPoll,
-  expeditePoll,
-  expeditePollsOfRecipients,
-  recordContactListFailure,
-  readContactPollState,
-  readContactJson,
-  readContactsJson,
-  readContactListState,
-  readMessageRateHistogram,
-  consumeContactListPollRequest,
+  confirmDeletionsScript,
+  commitContactsScript,
+  commitPollScript,
+  expeditePollScript,
+  expeditePollsOfRecipientsScript,
+  recordContactListFailureScript,
+  readContactPollStateScript,
+  readContactJsonScript,
+  readContactsJsonScript,
+  readContactListStateScript,
+  readMessageRateHistogramScript,
+  consumeContactListPollRequestScript,
 } from './redis-feed-scripts.js';
 
 /**
@@ -94,7 +94,7 @@ export class RedisFeedStore implements FeedStore {
 
   async knownContacts(account: string): Promise<KnownContacts> {
     const keys = this.keys(account);
-    const reply = await readContactListState.run(this.redis, {
+    const reply = await readContactListStateScript.run(this.redis, {
       list: keys('contact-list'),
       upstreams: keys('upstreams'),
     });
@@ -165,7 +165,7 @@ export class RedisFeedStore implements FeedStore {
     contactId: string,
   ): Promise<{ raw: string; revision: number } | undefined> {
     const contact = this.keys(account)('c', contactId);
-    const { text, revision } = (await readContactJson.run(this.redis, { contact })) as {
+    const { text, revision } = (await readContactJsonScript.run(this.redis, { contact })) as {
       text?: string;
       revision?: string;
     };
@@ -177,7 +177,7 @@ export class RedisFeedStore implements FeedStore {
   async contactTexts(account: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (ids.length === 0) return new Map();
     const keys = this.keys(account);
-    const texts = (await readContactsJson.run(this.redis, {
+    const texts = (await readContactsJsonScript.run(this.redis, {
       contacts: ids.map((id) => keys('c', id)),
     })) as string[];
     return new Map(
@@ -208,7 +208,7 @@ export class RedisFeedStore implements FeedStore {
     };
     let expected = version;
     for await (const { part, last } of inParts(updates)) {
-      const done = await commitContacts.run(
+      const done = await commitContactsScript.run(
         this.redis,
         { records: part.map(({ id }) => keys('c', id)), ...shared },
         {
@@ -241,13 +241,17 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async recordContactListFailure(account: string, reason: string): Promise<void> {
-    await recordContactListFailure.run(this.redis, { list: this.keys(account)('contact-list') }, { reason });
+    await recordContactListFailureScript.run(
+      this.redis,
+      { list: this.keys(account)('contact-list') },
+      { reason },
+    );
   }
 
   async contactState(account: string, contactId: string): Promise<ContactState | undefined> {
     const keys = this.keys(account);
     const { log, logCounters } = eventLogRedisKeys(keys);
-    const reply = (await readContactPollState.runForBuffers(
+    const reply = (await readContactPollStateScript.runForBuffers(
       this.redis,
       {
         contact: keys('c', contactId),
@@ -280,7 +284,7 @@ export class RedisFeedStore implements FeedStore {
 
   async contactRates(account: string): Promise<ContactRates> {
     const keys = this.keys(account);
-    const reply = await readMessageRateHistogram.run(this.redis, {
+    const reply = await readMessageRateHistogramScript.run(this.redis, {
       rates: keys('polls', 'rates'),
       due: this.dueKey(account),
     });
@@ -319,7 +323,7 @@ export class RedisFeedStore implements FeedStore {
       row,
       report,
     } = commit;
-    const reply = await commitPoll.run(
+    const reply = await commitPollScript.run(
       this.redis,
       {
         contact: keys('c', contactId),
@@ -379,7 +383,11 @@ export class RedisFeedStore implements FeedStore {
 
   async expeditePoll(account: string, contactId: string, ms: number): Promise<void> {
     const contact = this.keys(account)('c', contactId);
-    await expeditePoll.run(this.redis, { due: this.dueKey(account), contact }, { contactId, dueIn: ms });
+    await expeditePollScript.run(
+      this.redis,
+      { due: this.dueKey(account), contact },
+      { contactId, dueIn: ms },
+    );
   }
 
   async expeditePollsOfRecipients(
@@ -388,7 +396,7 @@ export class RedisFeedStore implements FeedStore {
     ms: number,
   ): Promise<ExpeditePollsResult> {
     const keys = this.keys(account);
-    const reply = await expeditePollsOfRecipients.run(
+    const reply = await expeditePollsOfRecipientsScript.run(
       this.redis,
       {
         contacts: keys('contacts'),
@@ -409,7 +417,9 @@ export class RedisFeedStore implements FeedStore {
   async consumeContactListPollRequest(account: string): Promise<boolean> {
     return (
       Number(
-        await consumeContactListPollRequest.run(this.redis, { list: this.keys(account)('contact-list') }),
+        await consumeContactListPollRequestScript.run(this.redis, {
+          list: this.keys(account)('contact-list'),
+        }),
       ) === 1
     );
   }
@@ -423,7 +433,7 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async confirmDeletions(account: string): Promise<void> {
-    await confirmDeletions.run(this.redis, { list: this.keys(account)('contact-list') });
+    await confirmDeletionsScript.run(this.redis, { list: this.keys(account)('contact-list') });
   }
 
   private messagesKey(account: string, contactId: string): string {

@@ -14,11 +14,11 @@ import {
 import { parseContactStateLuaReply, contactStateOf } from './contact-state-reply.js';
 import { parseNextDueTime, pollQueueKeys } from './redis-poll-queue-keys.js';
 
-const claim = LuaScript.from(import.meta.url, 'lua/claim-polls.lua');
+const claimPollsScript = LuaScript.from(import.meta.url, 'lua/claim-polls.lua');
 
-const renew = LuaScript.from(import.meta.url, 'lua/renew-polls.lua');
+const renewPollsScript = LuaScript.from(import.meta.url, 'lua/renew-polls.lua');
 
-const endClaim = LuaScript.from(import.meta.url, 'lua/end-poll.lua');
+const endClaimScript = LuaScript.from(import.meta.url, 'lua/end-poll.lua');
 
 /** Reply of `claim-polls.lua`. Strings are Buffers. */
 interface ClaimsReply {
@@ -64,7 +64,7 @@ export class RedisPollQueue implements PollQueue {
     const leasesOf = rates.map((_, place) => `${this.holder}.${this.claims + place + 1}`);
     this.claims += rates.length;
     const tokenRequestedAt = performance.now();
-    const reply = (await claim.runForBuffers(
+    const reply = (await claimPollsScript.runForBuffers(
       this.redis,
       {
         budget: keys('budget'),
@@ -113,7 +113,7 @@ export class RedisPollQueue implements PollQueue {
 
   async renew(account: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]> {
     if (claims.length === 0) return [];
-    const lost = (await renew.run(this.redis, pollQueueKeys(this.keys(account)), {
+    const lost = (await renewPollsScript.run(this.redis, pollQueueKeys(this.keys(account)), {
       leaseMs: this.leaseMs,
       claims: claims.flatMap(({ kind, contactId, lease }) => [kind, contactId, lease]),
     })) as number[];
@@ -126,7 +126,7 @@ export class RedisPollQueue implements PollQueue {
     outcome: PollOutcome,
   ): Promise<EndedClaim> {
     const keys = this.keys(account);
-    const { dueIn, nextDue } = (await endClaim.run(
+    const { dueIn, nextDue } = (await endClaimScript.run(
       this.redis,
       { contact: keys('c', contactId), ...pollQueueKeys(this.keys(account)) },
       {

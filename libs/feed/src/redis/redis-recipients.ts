@@ -2,7 +2,7 @@ import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import type { Recipient } from '../feed-store.js';
 import { unpackListedContact } from '../snapshot/listed-contact-codec.js';
 
-const readRecipient = LuaScript.from(import.meta.url, 'lua/read-recipient.lua');
+const readRecipientScript = LuaScript.from(import.meta.url, 'lua/read-recipient.lua');
 
 /** Returns the contacts of a phone number, according to the contact lists and messages that were read so far. */
 export async function readContactsOfPhoneNumber(
@@ -10,7 +10,7 @@ export async function readContactsOfPhoneNumber(
   keys: AccountKeys,
   phoneNumber: string,
 ): Promise<Recipient> {
-  const { readAt, suspectSince, deletionsConfirmedAt, rest } = (await readRecipient.runForBuffers(
+  const { readAt, suspectSince, deletionsConfirmedAt, rest } = (await readRecipientScript.runForBuffers(
     redis,
     { contacts: keys('contacts'), list: keys('contact-list'), ...redisKeysOfContactsByPhoneNumber(keys) },
     { phoneNumber },

@@ -20,7 +20,7 @@ const OF_MESSAGES = 'm:';
 
 const MAX_SHOWN = 20;
 
-const count = LuaScript.from(import.meta.url, 'lua/count-volatile-fields.lua');
+const countVolatileFieldsScript = LuaScript.from(import.meta.url, 'lua/count-volatile-fields.lua');
 
 /** Implements {@link VolatileFieldStore} with one small Redis hash per account. */
 export class RedisVolatileFields implements VolatileFieldStore {
@@ -55,7 +55,7 @@ export class RedisVolatileFields implements VolatileFieldStore {
       ...muted.flatMap((field) => [`${OF_MESSAGES}${field}`, 1]),
       ...unmuted.flatMap((field) => [`${OF_MESSAGES}${field}`, -1]),
     ];
-    await count.run(this.redis, { volatile: this.key(account) }, { changes });
+    await countVolatileFieldsScript.run(this.redis, { volatile: this.key(account) }, { changes });
   }
 
   async volatileFields(account: string): Promise<VolatileField[]> {

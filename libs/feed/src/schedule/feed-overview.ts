@@ -25,7 +25,7 @@ export interface DetectionDelay {
 
 /** Why the contact list of an account cannot be read, and since when. */
 export interface ListFault {
-  /** Why the contact list cannot be read, in words for people. The text quotes nothing from upstream. */
+  /** Human-readable reason why the contact list cannot be read. The text quotes nothing from upstream. */
   reason: string;
   /**
    * Time of the first failed read of the contact list since the last successful read, in milliseconds since

@@ -1,11 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { planPollIntervals } from './intervals.js';
-import { RATE_BUCKET_COUNT, type RateHistogram, representativeRateOfBucket } from './rate-histogram.js';
+import {
+  MESSAGE_RATE_BUCKET_COUNT,
+  type RateHistogram,
+  representativeRateOfBucket,
+} from './rate-histogram.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 const histograms: fc.Arbitrary<RateHistogram> = fc
-  .array(fc.tuple(fc.nat(RATE_BUCKET_COUNT - 1), fc.integer({ min: 1, max: 20_000 })), {
+  .array(fc.tuple(fc.nat(MESSAGE_RATE_BUCKET_COUNT - 1), fc.integer({ min: 1, max: 20_000 })), {
     minLength: 1,
     maxLength: 64,
   })

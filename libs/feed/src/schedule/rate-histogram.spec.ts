@@ -1,9 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { messageRateBucketIndexOf, RATE_BUCKET_COUNT, representativeRateOfBucket } from './rate-histogram.js';
+import {
+  messageRateBucketIndexOf,
+  MESSAGE_RATE_BUCKET_COUNT,
+  representativeRateOfBucket,
+} from './rate-histogram.js';
 
 describe('the buckets for message rates', () => {
-  it('are each represented by a rate that belongs to the same bucket', () => {
-    for (let bucket = 0; bucket < RATE_BUCKET_COUNT; bucket += 1)
+  it('each have a representative rate that belongs to the bucket', () => {
+    for (let bucket = 0; bucket < MESSAGE_RATE_BUCKET_COUNT; bucket += 1)
       expect(messageRateBucketIndexOf(representativeRateOfBucket(bucket))).toBe(bucket);
   });
 
@@ -17,6 +21,6 @@ describe('the buckets for message rates', () => {
 
   it.each([0, -1, NaN, 1e-30, Infinity, 1e9])('include a bucket for the rate %p', (rate) => {
     const bucket = messageRateBucketIndexOf(rate);
-    expect(Number.isInteger(bucket) && bucket >= 0 && bucket < RATE_BUCKET_COUNT).toBe(true);
+    expect(Number.isInteger(bucket) && bucket >= 0 && bucket < MESSAGE_RATE_BUCKET_COUNT).toBe(true);
   });
 });

@@ -5,7 +5,7 @@
  */
 export type RateHistogram = ReadonlyMap<number, number>;
 
-export const RATE_BUCKET_COUNT = 64;
+export const MESSAGE_RATE_BUCKET_COUNT = 64;
 /**
  * Message rates up to this value belong to bucket 0, in messages per second. The value is about one message
  * in four months.
@@ -15,12 +15,12 @@ const BUCKETS_A_DECADE = 8;
 
 /**
  * Returns the index of the bucket for a message rate, in messages per second. The index is at least 0 and
- * less than {@link RATE_BUCKET_COUNT}. The rates of neighbouring buckets differ by about a third.
+ * less than {@link MESSAGE_RATE_BUCKET_COUNT}. The rates of neighbouring buckets differ by about a third.
  */
 export function messageRateBucketIndexOf(perSecond: number): number {
   if (!(perSecond > LOWEST_PER_SECOND)) return 0;
   const bucket = Math.floor(Math.log10(perSecond / LOWEST_PER_SECOND) * BUCKETS_A_DECADE);
-  return Math.min(bucket, RATE_BUCKET_COUNT - 1);
+  return Math.min(bucket, MESSAGE_RATE_BUCKET_COUNT - 1);
 }
 
 /**

@@ -91,8 +91,8 @@ const GAP_MEMORY = 0.95;
 const MAX_ARRIVALS = 50;
 
 /**
- * Returns the data about a contact's message rate after a read. If the read found no new message, the given object
- * is returned.
+ * Returns the data about a contact's message rate after a read. If the read found no new message, returns
+ * `state` itself, or the data of an unknown contact if `state` is undefined.
  */
 export function messageRateStateAfterRead(
   state: MessageRateState | undefined,

@@ -10,7 +10,7 @@ describe('the packed JSON of a contact', () => {
     ['c', '{"name":"Ada","id":"c"}', '{"name":"Ada","id":"c"}'],
     ['c', '{"id":"cd"}', '{"id":"cd"}'],
     ['c', '{}', '{}'],
-  ])('with the id %s and the JSON %s is %s, and unpacks to the same JSON', (id, text, kept) => {
+  ])('for the id %s and the JSON %s is %s, and unpacks to the original JSON', (id, text, kept) => {
     expect(packContactJson(id, text)).toBe(kept);
     expect(unpackContactJson(id, kept)).toBe(text);
   });

@@ -37,8 +37,8 @@ export interface KnownMessage {
 
 /**
  * Returns true if the message's flags (`delivered`, `read`) are expected to change: the message is outbound,
- * is not both delivered and read, and its time is less than `settleMs` milliseconds away. A message may have a time in the
- * future, for example a wrong year.
+ * is not both delivered and read, and its time is less than `settleMs` milliseconds in the past or in the
+ * future. A message may have a time in the future, for example if its year is wrong.
  * @param upstreamNow current time by upstream's clock, in milliseconds since 1970
  */
 export function mayFlagsStillChange(known: KnownMessage, upstreamNow: number, settleMs: number): boolean {

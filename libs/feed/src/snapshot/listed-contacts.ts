@@ -9,8 +9,8 @@ const DELETED = 1;
 const FINGERPRINT_DAMAGED = 2;
 
 /**
- * Snapshots of the contacts in an account's contact list, by contact id. They take little memory, since an
- * account may have a million contacts.
+ * Snapshots of the contacts in an account's contact list, by contact id. They are stored compactly, because
+ * an account may have a million contacts.
  */
 export class ListedContacts implements Iterable<[id: string, contact: ListedContact]> {
   private readonly ordinals = new Map<string, number>();

@@ -16,7 +16,7 @@ const FULL: RebuildablePollState = {
   ignoresLimit: true,
 };
 
-describe('the part of the poll state that later polls rebuild if it is lost', () => {
+describe('the part of the poll state that later polls can rebuild after a loss', () => {
   it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
     'is unchanged after packing and unpacking: %j',
     (state) => {
@@ -28,12 +28,12 @@ describe('the part of the poll state that later polls rebuild if it is lost', ()
     expect(packRebuildablePollState({})).toHaveLength(0);
   });
 
-  it('is unpacked without the sections that only a later build knows', () => {
+  it('can be unpacked if a later build packed it; sections that this build does not know are ignored', () => {
     const later = Buffer.concat([packRebuildablePollState({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
     expect(unpackRebuildablePollState(later)).toEqual({ readAt: 5 });
   });
 
-  it('is empty, and no error is thrown, if the packed bytes are damaged', () => {
+  it('is unpacked as empty, without an error, if the packed bytes are damaged', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         expect(typeof unpackRebuildablePollState(Buffer.from(bytes))).toBe('object');

@@ -78,7 +78,7 @@ function contact(order: (typeof ORDERS)[number], count: number, fresh: number): 
 
 describe('a read of the newest messages', () => {
   it.each(ORDERS.flatMap((order) => [1, 19, 20, 21, 40, 75].map((count) => ({ order, count }))))(
-    'costs one request if at most one message is new: $order, $count messages',
+    'makes one request if at most one message is new: $order, $count messages',
     async ({ order, count }) => {
       const pages = contact(order, count, 0);
       await pages.head(order);
@@ -180,7 +180,7 @@ describe('a read of the newest messages', () => {
     },
   );
 
-  it('leaves it to a read of all pages to read the page after a large page if that page fails', async () => {
+  it('reports that it may have missed new messages if the request for the page after a large page fails', async () => {
     const all = Array.from({ length: 51 }, (_, n) => message(n, 1));
     const pages = new Pages(all, 'oldestFirst', new Set(allIds(all.slice(0, 50))));
     pages.cap = 50;
@@ -284,7 +284,7 @@ describe('a read of the newest messages', () => {
     await expect(pages.head('newestFirst')).rejects.toThrow('503');
   });
 
-  it('returns the time by upstream’s clock at which the first page was sent', async () => {
+  it('returns the time at which upstream sent the first page, by upstream’s clock', async () => {
     const pages = contact('newestFirst', 45, 25);
     const inner = pages.page.bind(pages);
     pages.page = (page) => ({ ...inner(page), date: 1_000 * page });
@@ -374,7 +374,7 @@ describe('a read of the newest messages after a failed one', () => {
 
 describe('a read of the newest messages of an oldest-first list while upstream ignores the limit', () => {
   it.each([38, 39, 40, 41, 42, 60])(
-    'finds out that the limit is ignored, and where the list ends: %d messages',
+    'detects that the limit is ignored, and where the list ends: %d messages',
     async (count) => {
       const pages = contact('oldestFirst', count, 0);
       const inner = pages.page.bind(pages);

@@ -79,9 +79,9 @@ export interface HeadRead {
    */
   served: UpstreamMessage[];
   /**
-   * Ids of the messages that are compared with the previous head, in the order in which upstream lists them. They are
-   * the messages on page 1. In an oldest-first list, they are all messages from the index on at which the previous head
-   * began.
+   * Ids of the messages that are compared with the previous head, in the order in which upstream lists them.
+   * These are the messages on page 1. In an oldest-first list, they are all messages from the start of the
+   * previous head to the end of the list.
    */
   shown: readonly string[];
   /** Ids of the messages in the new head, in the order in which upstream lists them. */
@@ -168,8 +168,8 @@ class HeadWalk {
     source: WalkSource,
     private readonly plan: HeadPlan,
   ) {
-    // An error is attributed to a single message only if page 1 had to be read with a reduced limit. A page that fails
-    // with the error is then read in parts.
+    // Errors are attributed to a single message only if page 1 had to be read with a reduced limit. A page
+    // that fails with such an error is then read in parts.
     const isMessageFault = (error: unknown): boolean =>
       this.headLimit !== undefined && mayBeCausedBySingleMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
@@ -240,7 +240,10 @@ class HeadWalk {
     else this.coversAllNew = false;
   }
 
-  /** Reads page 2 if page 1 is a large page that may be the whole list, or may be as long as upstream's pages get. */
+  /**
+   * Reads page 2 if page 1 has more messages than the documented maximum, but fewer than requested. Page 2
+   * shows whether the list ends with page 1, or upstream just returns no longer pages than this.
+   */
   private async checkEndOfLargePage(first: PageRead): Promise<void> {
     const { count, limit } = first;
     if (this.showsEnd || count <= DOCUMENTED_MAX_MESSAGES_PER_PAGE || count >= limit) return;
@@ -320,7 +323,10 @@ class HeadWalk {
     throw failure;
   }
 
-  /** Returns true if earlier reads suggest that a message fails each time. One error may have any cause. */
+  /**
+   * Returns true if earlier reads suggest that one message makes the page fail each time. After only one
+   * failed read, the cause may be something else.
+   */
   private isMessageSuspected(): boolean {
     return this.plan.failures > 0 || this.plan.hasFailingMessage;
   }
@@ -328,7 +334,8 @@ class HeadWalk {
   /** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
   private async takeAfterFirstMessage(failure: unknown): Promise<PageRead> {
     const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-    // A list with more messages than its longest page shows how long its pages are.
+    // If the list has more messages than the longest page read so far, the length of that page is upstream's limit
+    // for the messages of a page.
     const isCapped = this.length > this.pages.pageSize;
     const size = isCapped ? Math.min(limit, this.pages.pageSize) : limit;
     const read = await this.pages.takeParts({ page: 1, limit }, size, failure, true);
@@ -359,8 +366,8 @@ class HeadWalk {
     const longest = isCapped
       ? pageSize
       : Math.max(pageSize, Math.min(this.plan.longestPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE));
-    // Upstream may return at most a number of messages between the two limits. So a large page is certainly the last
-    // one only if an earlier page of the account was longer.
+    // The maximum page length of upstream may be between the documented limit and the large limit. So a large
+    // page is certainly the last one only if an earlier page of the account was longer.
     const maxCount =
       first.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? Math.min(first.limit, this.plan.longestPage) : longest;
     // A page that was requested with a reduced limit does not show where the list ends.
@@ -482,7 +489,8 @@ class HeadWalk {
       const read = await this.takeOfTail(first, limit);
       reads = isEmpty ? [read] : [read, ...reads];
     }
-    // The pages began at other messages than assumed, so they are read again.
+    // The read has shown that upstream ignores the limit. The pages therefore began at other messages than
+    // assumed, and are read again.
     if (this.ignoresLimit && !ignoresLimit) return this.readTailOnce();
     await this.readToEnd(reads, first + reads.length - 1);
     this.setHeadFromTail(start, (first - 1) * limit, reads);
@@ -507,7 +515,7 @@ class HeadWalk {
    * assumed. The page before it shows whether upstream ignores the limit.
    */
   private mayIgnoreLimit(last: PageRead | undefined, start: number): boolean {
-    // Upstream that honours a large limit does not ignore the limit.
+    // If upstream honours the large limit, it does not ignore limits.
     if (this.limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE) return false;
     return last !== undefined && last.limit < this.pages.pageSize && last.count < this.length - start;
   }

@@ -10,8 +10,8 @@ const OVERSIZED_MESSAGE = 'a message too large to be read';
 export const FAILING_MESSAGE_PLACEHOLDER = 'a message that upstream fails to show';
 
 /**
- * A page of which no message can be read fails for another reason than a single message: upstream is probably down. A
- * read in parts that finds no readable message in this number of parts therefore ends, to spare upstream.
+ * If no message of a page can be read, the cause is not a single message: upstream is probably down. To spare
+ * upstream, a read in parts therefore ends after this number of parts without a readable message.
  */
 const MAX_PARTS_WITHOUT_MESSAGE = 5;
 
@@ -46,8 +46,7 @@ export function withFailedPagesReadInParts(
 }
 
 /**
- * Reads a page that upstream failed to return in smaller parts, and skips the messages that cannot be read even on
- * their own.
+ * Reads a failed page in smaller parts, and skips the messages that cannot be read even on their own.
  * @param page the failed page
  * @param failure error of the request for the page
  * @param isMessageFault returns true for an error that a single message on the page may have caused

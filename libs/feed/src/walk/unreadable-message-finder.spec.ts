@@ -51,7 +51,7 @@ describe('the search for the unreadable messages of a page', () => {
   });
 
   it.each([1, 2, 3])(
-    'costs at most 11 requests if one message of page %i, which has 20 messages, is unreadable',
+    'makes at most 11 requests if one message of page %i is unreadable (page size: 20)',
     (page) => {
       const costs = positionsOf({ page, limit: 20 }).map(
         (place) => searched({ page, limit: 20 }, new Set([place])).requests,
@@ -61,7 +61,7 @@ describe('the search for the unreadable messages of a page', () => {
     },
   );
 
-  it('costs six requests if a page of 20 messages failed, but each of the messages can be read', () => {
+  it('makes six requests if a page of 20 messages failed, but each of the messages can be read', () => {
     expect(searched({ page: 2, limit: 20 }, new Set())).toMatchObject({ passedOver: [], requests: 6 });
   });
 });

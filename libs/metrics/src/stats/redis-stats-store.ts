@@ -7,9 +7,9 @@ import {
 } from './minute-counts.js';
 import { type KeptStats, STATISTICS_MINUTES, type StatsStore } from './stats-store.js';
 
-const addStats = LuaScript.from(import.meta.url, 'lua/add-stats.lua', { MAX_AGE: STATISTICS_MINUTES });
+const addStatsScript = LuaScript.from(import.meta.url, 'lua/add-stats.lua', { MAX_AGE: STATISTICS_MINUTES });
 
-const readStats = LuaScript.from(import.meta.url, 'lua/read-stats.lua');
+const readStatsScript = LuaScript.from(import.meta.url, 'lua/read-stats.lua');
 
 /**
  * Implements {@link StatsStore} in Redis, with one hash per account. Each field of the hash contains the packed counts
@@ -30,11 +30,11 @@ export class RedisStatsStore implements StatsStore {
       }
     }
     if (counts.length === 0) return;
-    await addStats.run(this.redis, { stats: this.keyOf(account) }, { counts });
+    await addStatsScript.run(this.redis, { stats: this.keyOf(account) }, { counts });
   }
 
   async read(account: string): Promise<KeptStats> {
-    const reply = await readStats.run(this.redis, { stats: this.keyOf(account) });
+    const reply = await readStatsScript.run(this.redis, { stats: this.keyOf(account) });
     const { now, minutes } = reply as { now: string; minutes: number[][] };
     return {
       now: Number(now),

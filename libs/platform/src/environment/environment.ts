@@ -20,7 +20,7 @@ import {
   PositiveNumber,
   RedisKeyPrefix,
   RedisUrl,
-  ShownHttpAddress,
+  HttpAddressWithoutCredentials,
   Text,
   WebOrigins,
 } from './variable.js';
@@ -52,7 +52,7 @@ export class CommonEnvironment {
   @Description(
     'Base address of the messaging service of the account `default`, including its path such as `/v1`. `npm start` sets it to the simulator.',
   )
-  @ShownHttpAddress('https://messages.example.com/v1')
+  @HttpAddressWithoutCredentials('https://messages.example.com/v1')
   UPSTREAM_BASE_URL!: string;
   @Description('API key of the account `default` at its messaging service.')
   @HeaderText('the-key-of-your-account')

@@ -202,7 +202,7 @@ describe('the environment', () => {
     expect(ConfigurationError.exitCode).toBe(78);
   });
 
-  it('must contain API_KEY for the gateway, but not for the worker', () => {
+  it('must contain API_KEY for the gateway; for the worker, API_KEY is optional', () => {
     expect(faultsOf(GatewayEnvironment, REQUIRED)).toEqual([
       'API_KEY is required, for example API_KEY=a-long-random-key',
     ]);

@@ -181,7 +181,7 @@ export function HttpAddress(example: string): PropertyDecorator {
 }
 
 /** Decorator like {@link HttpAddress} for an address that is shown and logged: it must not contain a password. */
-export function ShownHttpAddress(example: string): PropertyDecorator {
+export function HttpAddressWithoutCredentials(example: string): PropertyDecorator {
   const validText = 'an http:// or https:// address without user name, password, query and fragment';
   return variable(validText, example, (text) => {
     const { protocol, username, password } = new URL(text);

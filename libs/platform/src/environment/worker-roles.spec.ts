@@ -7,7 +7,10 @@ describe('the search for roles that no running worker has', () => {
     [[formatWorkerHeartbeatMember('a', ['relay', 'poll', 'dispatch'])], []],
     [[formatWorkerHeartbeatMember('a', ['relay']), formatWorkerHeartbeatMember('b', ['poll'])], ['dispatch']],
     [[formatWorkerHeartbeatMember('a', ['poll']), 'one of an earlier build'], []],
-  ])('uses the roles in the heartbeat entries of the workers: from %j it returns %j', (workers, roles) => {
-    expect(findRolesWithoutWorker(workers)).toEqual(roles);
-  });
+  ])(
+    'compares all roles with the heartbeat entries of the workers: for the entries %j it returns %j',
+    (workers, roles) => {
+      expect(findRolesWithoutWorker(workers)).toEqual(roles);
+    },
+  );
 });

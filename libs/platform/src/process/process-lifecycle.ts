@@ -164,8 +164,8 @@ export interface ListenAddress {
 }
 
 /**
- * Converts the error of a failed `listen`. Returns a {@link ConfigurationError} that says which variable to change if
- * the address is in use or unavailable. Otherwise returns the error itself.
+ * Converts the error of a failed `listen`. If the address is in use or unavailable, returns a
+ * {@link ConfigurationError} that says which variable to change. Otherwise returns the error itself.
  */
 export function toListenError(error: unknown, address: ListenAddress): unknown {
   const { host, port, hostVariable, portVariable } = address;

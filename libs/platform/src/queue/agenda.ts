@@ -37,10 +37,9 @@ export interface DueTasks {
 }
 
 /**
- * Tasks of all accounts, sorted by the time when they are due. A worker therefore spends time only on tasks
- * that are due. All times are by Redis' clock. After a crash, a task may be missing on the agenda, but the
- * account's data in Redis still says what is to be done. Workers therefore check the data of each account
- * regularly.
+ * Tasks of all accounts, sorted by the time when they are due. A worker therefore spends time only on tasks that are
+ * due. All times are by Redis' clock. After a crash, a task may be missing from the agenda, but the account's data in
+ * Redis still says what is to be done. Workers therefore check the data of each account regularly.
  */
 export interface Agenda {
   /**
@@ -75,8 +74,8 @@ export interface Agenda {
   ): Promise<number | undefined>;
 
   /**
-   * Wakes the other workers for the next task. A worker calls this when it stops: the others may not know yet when the
-   * tasks are due that this worker ended.
+   * Tells the other workers when the next task is due. A worker calls this when it stops, because the others may not
+   * know yet when the tasks that this worker ended are due again.
    */
   wakeOthers(): Promise<void>;
 

@@ -4,19 +4,19 @@ import { accountKeys, type AccountKeys } from '../redis/keys.js';
 import type { RedisClient } from '../redis/redis-connection.js';
 import { LuaScript } from '../redis/redis-lua-script.js';
 
-const schedule = LuaScript.from(import.meta.url, 'lua/agenda-schedule.lua');
+const agendaScheduleScript = LuaScript.from(import.meta.url, 'lua/agenda-schedule.lua');
 
-const add = LuaScript.from(import.meta.url, 'lua/agenda-add.lua');
+const agendaAddScript = LuaScript.from(import.meta.url, 'lua/agenda-add.lua');
 
-const claim = LuaScript.from(import.meta.url, 'lua/agenda-claim.lua');
+const agendaClaimScript = LuaScript.from(import.meta.url, 'lua/agenda-claim.lua');
 
-const renew = LuaScript.from(import.meta.url, 'lua/agenda-renew.lua');
+const agendaRenewScript = LuaScript.from(import.meta.url, 'lua/agenda-renew.lua');
 
-const complete = LuaScript.from(import.meta.url, 'lua/agenda-complete.lua');
+const agendaCompleteScript = LuaScript.from(import.meta.url, 'lua/agenda-complete.lua');
 
-const wakeOthers = LuaScript.from(import.meta.url, 'lua/agenda-wake-others.lua');
+const wakeOthersScript = LuaScript.from(import.meta.url, 'lua/agenda-wake-others.lua');
 
-const remove = LuaScript.from(import.meta.url, 'lua/agenda-remove.lua');
+const agendaRemoveScript = LuaScript.from(import.meta.url, 'lua/agenda-remove.lua');
 
 /**
  * An {@link Agenda} in Redis: a sorted set, two hashes and a counter. All four keys are in one hash slot of a
@@ -38,15 +38,16 @@ export class RedisAgenda implements Agenda {
 
   async schedule(tasks: readonly ScheduledTask[]): Promise<void> {
     if (tasks.length > 0)
-      await schedule.run(this.redis, this.keys, { tasks: tasks.flatMap(scheduleArguments) });
+      await agendaScheduleScript.run(this.redis, this.keys, { tasks: tasks.flatMap(scheduleArguments) });
   }
 
   async addMissing(tasks: readonly ScheduledTask[]): Promise<void> {
-    if (tasks.length > 0) await add.run(this.redis, this.keys, { tasks: tasks.flatMap(scheduleArguments) });
+    if (tasks.length > 0)
+      await agendaAddScript.run(this.redis, this.keys, { tasks: tasks.flatMap(scheduleArguments) });
   }
 
   async claimDue(count: number, leaseMs: number): Promise<DueTasks> {
-    const reply = await claim.run(
+    const reply = await agendaClaimScript.run(
       this.redis,
       { claims: this.claims, ...this.keys },
       { maxCount: count, lease: leaseMs },
@@ -61,7 +62,7 @@ export class RedisAgenda implements Agenda {
 
   async renew(tasks: readonly ClaimedTask[], leaseMs: number): Promise<void> {
     if (tasks.length === 0) return;
-    await renew.run(this.redis, this.keys, {
+    await agendaRenewScript.run(this.redis, this.keys, {
       lease: leaseMs,
       tasks: tasks.flatMap((task) => [memberOf(task), task.claim]),
     });
@@ -73,7 +74,7 @@ export class RedisAgenda implements Agenda {
     others: readonly ScheduledTask[] = [],
   ): Promise<number | undefined> {
     const written = time === undefined ? '' : timeArgument(task, time);
-    const { nextInMs } = (await complete.run(this.redis, this.keys, {
+    const { nextInMs } = (await agendaCompleteScript.run(this.redis, this.keys, {
       task: memberOf(task),
       claim: task.claim,
       time: written,
@@ -83,11 +84,11 @@ export class RedisAgenda implements Agenda {
   }
 
   async wakeOthers(): Promise<void> {
-    await wakeOthers.run(this.redis, this.keys);
+    await wakeOthersScript.run(this.redis, this.keys);
   }
 
   async remove(tasks: readonly AgendaTask[]): Promise<void> {
-    if (tasks.length > 0) await remove.run(this.redis, this.keys, { tasks: tasks.map(memberOf) });
+    if (tasks.length > 0) await agendaRemoveScript.run(this.redis, this.keys, { tasks: tasks.map(memberOf) });
   }
 }
 

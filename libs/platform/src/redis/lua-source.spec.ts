@@ -65,7 +65,7 @@ describe('a Lua script', () => {
     expect(readLuaSource(path).text).toContain('local function now_ms()');
   });
 
-  it('contains the value that its module passes for each declared constant', async () => {
+  it('gets a local variable for each declared constant; a missing value or an undeclared constant is an error', async () => {
     const path = await lua(
       'script.lua',
       ...['--- Does it.', '-- @constant MAX   A maximum.', '-- @reply   Nothing.'],

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { closeRedis, type RedisClient } from './redis-connection.js';
-import { RedisSubscriptionWatch } from './redis-subscription-watch.js';
+import { RedisSubscriptionMonitor } from './redis-subscription-monitor.js';
 
 /**
  * Time between two heartbeats, in milliseconds. A heartbeat is a message that this process publishes to
@@ -92,7 +92,7 @@ export class RedisChannels {
   }
 
   private startHeartbeat(subscriber: RedisClient, publisher: RedisClient): void {
-    const watch = new RedisSubscriptionWatch(subscriber, () => {
+    const watch = new RedisSubscriptionMonitor(subscriber, () => {
       this.endTrust();
     });
     const publishHeartbeat = (): void => {

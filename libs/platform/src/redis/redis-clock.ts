@@ -3,7 +3,7 @@ import { withDeadline } from '../time/deadline.js';
 import { logMessageOf } from '../log/logged-error.js';
 import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
-import { redisTime } from './redis-time.js';
+import { readRedisTime } from './redis-time.js';
 
 /** Maximum tolerated difference between the machine's clock and Redis' clock, in milliseconds. */
 const MAX_SKEW_MS = 30_000;
@@ -37,9 +37,8 @@ export class RedisClock implements Clock {
   now(): number {
     const { redis, steady, wall } = this.moment;
     const elapsed = performance.now() - steady;
-    // Since Redis' clock was last read, the wall clock and the steady clock have advanced differently. Either the wall
-    // clock was set, or the machine was suspended and the steady clock stood still. Redis' clock is therefore read
-    // again.
+    // If the wall clock and the steady clock have advanced differently since Redis' clock was last read, it is read
+    // again: either the wall clock was set, or the machine was suspended and the steady clock stood still.
     if (Math.abs(Date.now() - wall - elapsed) > JUMP_MS) void this.measure();
     return Math.floor(redis + elapsed);
   }
@@ -84,7 +83,7 @@ export class RedisClock implements Clock {
   private async measureOnce(): Promise<void> {
     const before = performance.now();
     try {
-      const redis = await withDeadline(redisTime(this.redis, this.key), MEASURE_WITHIN_MS, 'TIME');
+      const redis = await withDeadline(readRedisTime(this.redis, this.key), MEASURE_WITHIN_MS, 'TIME');
       const steady = performance.now();
       this.moment = { redis: redis + (steady - before) / 2, steady, wall: Date.now() };
     } catch (error) {

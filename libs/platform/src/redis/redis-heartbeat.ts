@@ -1,7 +1,7 @@
 import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
 import { LuaScript } from './redis-lua-script.js';
-import { redisTime } from './redis-time.js';
+import { readRedisTime } from './redis-time.js';
 
 /**
  * Interval between two heartbeats, in milliseconds. A process counts as crashed if its last heartbeat is older than
@@ -13,14 +13,14 @@ export const HEARTBEAT_TTL_MS = 3 * BEAT_EVERY_MS;
 /** Age at which a heartbeat is removed from Redis, in milliseconds. */
 const REMOVED_AFTER_MS = 3_600_000;
 
-const beat = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
+const heartbeatScript = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
 
 /**
  * Returns the members of the heartbeat set `key` whose processes are running, that is, have a recent
  * heartbeat.
  */
 export async function readLiveHeartbeatMembers(redis: RedisClient, key: string): Promise<string[]> {
-  return redis.zrangebyscore(key, (await redisTime(redis, key)) - HEARTBEAT_TTL_MS, '+inf');
+  return redis.zrangebyscore(key, (await readRedisTime(redis, key)) - HEARTBEAT_TTL_MS, '+inf');
 }
 
 /** Announces every few seconds, in a sorted set in Redis, that this process is running. */
@@ -69,7 +69,11 @@ export class RedisHeartbeat {
 
   protected async beat(): Promise<void> {
     if (this.redis.status !== 'ready') return;
-    await beat.run(this.redis, { alive: this.key }, { member: this.member, forgetAfter: REMOVED_AFTER_MS });
+    await heartbeatScript.run(
+      this.redis,
+      { alive: this.key },
+      { member: this.member, forgetAfter: REMOVED_AFTER_MS },
+    );
     this.lastBeatAt = performance.now();
   }
 }

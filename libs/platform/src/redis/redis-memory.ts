@@ -18,12 +18,12 @@ export interface RedisMemory {
  * Resolves to true if Redis is at or near its `maxmemory`. Redis may then reject commands that need more
  * memory.
  */
-export async function isRedisFull(client: RedisClient): Promise<boolean> {
-  return (await redisMemory(client)).some(({ used, max }) => max > 0 && used >= FULL_PART * max);
+export async function isRedisNearlyFull(client: RedisClient): Promise<boolean> {
+  return (await readRedisMemory(client)).some(({ used, max }) => max > 0 && used >= FULL_PART * max);
 }
 
 /** Resolves to the memory of each master of Redis. */
-export async function redisMemory(client: RedisClient): Promise<RedisMemory[]> {
+export async function readRedisMemory(client: RedisClient): Promise<RedisMemory[]> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
   const infos = await Promise.all(nodes.map((node) => node.info('memory')));
   return infos.map((info) => ({ used: figure(info, 'used_memory'), max: figure(info, 'maxmemory') }));

@@ -20,7 +20,7 @@ const seen = new WeakMap<Redis, SeenRun>();
  * A send that is stored with an outdated id counts as stored before the current run began. The send is then checked
  * once more before it is relayed.
  */
-export function lastSeenRedisRun(client: RedisClient): string {
+export function lastSeenRedisRunId(client: RedisClient): string {
   // A Cluster has no single run, because each master restarts independently.
   if (!(client instanceof Redis)) return '';
   let state = seen.get(client);

@@ -1,12 +1,12 @@
 import type { RedisClient } from './redis-connection.js';
 import { LuaScript } from './redis-lua-script.js';
 
-const time = LuaScript.from(import.meta.url, 'lua/time.lua');
+const timeScript = LuaScript.from(import.meta.url, 'lua/time.lua');
 
 /**
  * Returns the time of the Redis server that holds this key, in milliseconds since 1970. The key need not
  * exist. In a Redis Cluster each master has its own clock. Scripts that use this key read the same clock.
  */
-export async function redisTime(redis: RedisClient, key: string): Promise<number> {
-  return Number(await time.run(redis, { slot: key }));
+export async function readRedisTime(redis: RedisClient, key: string): Promise<number> {
+  return Number(await timeScript.run(redis, { slot: key }));
 }

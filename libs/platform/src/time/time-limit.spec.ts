@@ -12,7 +12,7 @@ function shift(clock: typeof Date | typeof performance, ms: number): void {
 }
 
 describe('a time limit', () => {
-  it('is not over at its creation', () => {
+  it('is not over when it is created', () => {
     expect(new TimeLimit(60_000).isOver()).toBe(false);
   });
 

@@ -1,10 +1,10 @@
 import { BudgetExhaustedError, UpstreamError } from '#upstream';
-import { SimilarMessageCollector } from '../match/similar-messages.js';
+import { SimilarMessageCollector } from '../match/similar-message-collector.js';
 import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { type LookUpResult, readRecipientMessages, appendLookUpResultToSend } from './look-up-result.js';
-import { MAX_CONTACT_LIST_AGE_MS } from './send-look-up.js';
+import { type LookupResult, readRecipientMessages, appendLookupWithCandidates } from './lookup-result.js';
+import { MAX_CONTACT_LIST_AGE_MS } from './send-lookup-runner.js';
 import {
   isMessageOfSendOverdue,
   type SendRecord,
@@ -136,9 +136,9 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Returns the earliest time at which the contact list may have been read for a look-up, in milliseconds since 1970.
-   * The last look-up of a send must not miss a new contact, so the contact list must be recent. For earlier look-ups,
-   * returns -Infinity: a later look-up still finds the message of a new contact.
+   * Returns the time after which the contact list must have been read to be recent enough for a look-up, in
+   * milliseconds since 1970. The last look-up of a send must not miss a new contact. For earlier look-ups, returns
+   * -Infinity: a later look-up still finds the message of a new contact.
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
@@ -167,12 +167,12 @@ export class AcceptedSendConfirmer {
   private async recordResult(
     account: string,
     record: SendRecord,
-    result: LookUpResult,
+    result: LookupResult,
     reads: SimilarMessageCollector,
     now: number,
   ): Promise<void> {
     const { outcome } = result;
-    const looked = await appendLookUpResultToSend(this.store, account, record, result, reads, now);
+    const looked = await appendLookupWithCandidates(this.store, account, record, result, reads, now);
     const { leftMs, passedMs } = this.countdownOf(record, now);
     const left = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);

@@ -43,7 +43,7 @@ describe('an attempt of a send', () => {
     });
   });
 
-  it('has no outcome if its error is not an error of an upstream request; the error is rethrown', () => {
+  it('is not classified if its error does not come from an upstream request; the error is rethrown', () => {
     const error = new Error('a bug of the gateway');
     expect(() => classifyPostError(error, [429])).toThrow(error);
   });
@@ -57,7 +57,7 @@ describe('the wait before the next attempt of a send', () => {
     [2, 0, 30_000],
     [99, 0, 30_000],
   ])(
-    'after %d refusals, with the schedule 1, 5 and 30 s and the random number %d, is %d ms',
+    'follows the schedule 1, 5 and 30 s: after %d refusals, with the random number %d, it is %d ms',
     (refusals, random, ms) => {
       expect(retryWaitMs([1, 5, 30], refusals, undefined, random)).toBeCloseTo(ms);
     },

@@ -15,7 +15,7 @@ import type { LaneHead, RelayStore } from '../send/relay-store.js';
 import { MAX_FENCE_AGE_MS, SendPoster } from './send-poster.js';
 import { stateChangeOfExpiredSend } from '../send/send-expiry.js';
 import { isAwaitingMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';
-import { SendLookUpRunner } from './send-look-up.js';
+import { SendLookupRunner } from './send-lookup-runner.js';
 
 /**
  * Maximum number of steps in one run of a lane (a recipient's queue of sends), so that a long lane does not block its
@@ -46,7 +46,7 @@ type ListFailure = 'no_list' | 'failed';
 
 /** Relays the sends of one recipient to upstream, one at a time, in the order in which they joined the lane. */
 export class LaneRunner {
-  private readonly search: SendLookUpRunner;
+  private readonly lookups: SendLookupRunner;
   private readonly post: SendPoster;
   /** For each account: time of the Redis restart that was last logged, in milliseconds since 1970. */
   private readonly loggedRestarts = new Map<string, number>();
@@ -64,8 +64,8 @@ export class LaneRunner {
     private readonly logger: Logger,
     random: () => number = Math.random,
   ) {
-    this.search = new SendLookUpRunner(store, lookup, settings);
-    this.post = new SendPoster(store, sender, lookup, blobs, this.search, settings, logger, random);
+    this.lookups = new SendLookupRunner(store, lookup, settings);
+    this.post = new SendPoster(store, sender, lookup, blobs, this.lookups, settings, logger, random);
   }
 
   /**
@@ -183,23 +183,23 @@ export class LaneRunner {
       case 'recheck':
         this.logger.warn(
           { account, sendId: record.order.id },
-          'the send may have been posted already; searching for its message before another POST',
+          'the send may have been posted already; looking up its message before another POST',
         );
-        await this.store.apply(account, record, this.search.recheck(head));
+        await this.store.apply(account, record, this.lookups.recheck(head));
         return 0;
       case 'recover':
         this.logger.warn(
           { account, sendId: record.order.id },
-          'a process ended while it posted a send; searching for the message of the send',
+          'a process ended while it posted a send; looking up the message of the send',
         );
         await this.store.apply(
           account,
           record,
-          this.search.begin('abandoned', record, now, 'The process that relayed the send ended.'),
+          this.lookups.begin('abandoned', record, now, 'The process that relayed the send ended.'),
         );
         return 0;
-      case 'search':
-        return this.search.runStep(account, head);
+      case 'look_up':
+        return this.lookups.runStep(account, head);
     }
   }
 

@@ -101,13 +101,13 @@ describe('the first send in a lane', () => {
       'is looked up when its next look-up is due',
       { status: 'relaying', phase: 'looking', notBefore: NOW },
       {},
-      { kind: 'search' },
+      { kind: 'look_up' },
     ],
     [
       'does not expire while it is being looked up',
       { status: 'relaying', phase: 'looking' },
       { expiresAt: 1 },
-      { kind: 'search' },
+      { kind: 'look_up' },
     ],
   ])('%s', (_, state, order, step) => {
     expect(stepOf(state, order)).toEqual(step);

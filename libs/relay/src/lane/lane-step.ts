@@ -20,7 +20,7 @@ export type LaneStep =
   | { kind: 'recheck' }
   /** The process that posted the send died or hangs. Look up the send to find out whether upstream accepted it. */
   | { kind: 'recover' }
-  | { kind: 'search' }
+  | { kind: 'look_up' }
   /** Remove the send from the lane, because sends with its status do not belong in a lane. */
   | { kind: 'remove_from_lane' };
 
@@ -49,7 +49,7 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
       const wait = (state.notBefore ?? 0) - now;
       if (wait > 0) return { kind: 'wait', ms: wait };
       if (serviceCheck === 'other_service') return { kind: 'wrong_service' };
-      return { kind: state.phase === 'looking' ? 'search' : 'recover' };
+      return { kind: state.phase === 'looking' ? 'look_up' : 'recover' };
     }
     case 'scheduled':
     case 'accepted':

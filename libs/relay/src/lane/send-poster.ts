@@ -18,7 +18,7 @@ import {
   fieldsKeptAcrossTransitions,
   appendAttempt,
 } from '../send/send-record.js';
-import { MAX_LANE_PAUSE_IN_OUTAGE_MS, type SendLookUpRunner } from './send-look-up.js';
+import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup-runner.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
@@ -41,7 +41,7 @@ interface FencedSend {
   untilPost: TimeLimit;
   /** After this limit, another worker may begin to look the send up. */
   lease: TimeLimit;
-  admission: BudgetTokenCheck;
+  tokenCheck: BudgetTokenCheck;
 }
 
 /** For each outcome of an attempt: what the relay does next, as logged with the attempt. */
@@ -62,7 +62,7 @@ export class SendPoster {
     private readonly sender: Sender,
     private readonly lookup: Lookup,
     private readonly blobs: BlobStore,
-    private readonly search: SendLookUpRunner,
+    private readonly lookups: SendLookupRunner,
     private readonly settings: RelaySettings,
     private readonly logger: Logger,
     private readonly random: () => number,
@@ -82,7 +82,7 @@ export class SendPoster {
   ): Promise<number | undefined> {
     const fenced = await this.fence(account, head, untilFence);
     if ('waitMs' in fenced) return fenced.waitMs;
-    const { record, untilPost, lease, admission } = fenced;
+    const { record, untilPost, lease, tokenCheck } = fenced;
     const request = await this.requestOf(record, untilPost);
     if (request instanceof Error) {
       const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
@@ -90,7 +90,7 @@ export class SendPoster {
       this.logAttempt(account, fenced, result, DECISIONS[outcome]);
       return this.untilRecorded(lease, () => this.finish(account, record, result));
     }
-    const result = await this.attempt(account, request, untilPost, admission, address);
+    const result = await this.attempt(account, request, untilPost, tokenCheck, address);
     if ('notSent' in result)
       return this.untilRecorded(lease, () => this.requeueUnposted(account, record, result.waitMs));
     const isHeld = await this.untilRecorded(
@@ -145,8 +145,8 @@ export class SendPoster {
   }
 
   /**
-   * Sets a send that was marked as `relaying`, but certainly not posted, back to `queued`. If another worker has
-   * already begun a look-up of the send, requeueing the send ends the look-up.
+   * Requeues a send that was marked as `relaying` but certainly not posted: its status becomes `queued` again. If
+   * another worker has already begun a look-up of the send, requeueing the send ends the look-up.
    */
   private async requeueUnposted(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
@@ -171,7 +171,7 @@ export class SendPoster {
       transition: 'not_taken',
       state: { ...fieldsKeptAcrossTransitions(record.state), attempts },
     });
-    return MAX_LANE_PAUSE_IN_OUTAGE_MS;
+    return MAX_LANE_WAIT_IN_OUTAGE_MS;
   }
 
   /**
@@ -194,23 +194,22 @@ export class SendPoster {
     const state = this.fencedState(head, now + leaseMs);
     const result = await this.store.fence(account, record, { state, leaseMs, requestsPerSecond });
     if (result.kind === 'changed') return { waitMs: 0 };
-    if (result.kind === 'unusual') return this.admitAndFence(account, head, untilFence);
-    const admission = this.sender.admissionOf(account, fencedAt);
-    return { record: result.record, fencedAt, untilPost, lease, admission };
+    if (result.kind === 'unusual') return this.takeTokenAndFence(account, head);
+    const tokenCheck = this.sender.budgetTokenCheckOf(account, fencedAt);
+    return { record: result.record, fencedAt, untilPost, lease, tokenCheck };
   }
 
   /** Waits for a token of the request budget, and then marks the send as being posted. */
-  private async admitAndFence(
-    account: string,
-    head: LaneHead,
-    untilFence: TimeLimit,
-  ): Promise<FencedSend | { waitMs: number }> {
-    let admission: BudgetTokenCheck;
+  private async takeTokenAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
+    // A limit of its own: the wait for a token may take as long as the limit, and a token that comes at the end of the
+    // wait would be lost if the time before it counted too.
+    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
+    let tokenCheck: BudgetTokenCheck;
     try {
-      admission = await this.sender.admit(account);
+      tokenCheck = await this.sender.takeBudgetToken(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return { waitMs: error.retryAfterMs };
-      if (error instanceof UpstreamUnavailableError) return { waitMs: MAX_LANE_PAUSE_IN_OUTAGE_MS };
+      if (error instanceof UpstreamUnavailableError) return { waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
       throw error;
     }
     if (untilFence.isOver()) return { waitMs: 0 };
@@ -223,7 +222,7 @@ export class SendPoster {
       laneDueInMs: this.leaseMs,
       redisRun: 'mustMatch',
     });
-    return record === undefined ? { waitMs: 0 } : { record, fencedAt, untilPost, lease, admission };
+    return record === undefined ? { waitMs: 0 } : { record, fencedAt, untilPost, lease, tokenCheck };
   }
 
   private get leaseMs(): number {
@@ -280,17 +279,17 @@ export class SendPoster {
     account: string,
     request: UpstreamSend,
     limit: TimeLimit,
-    admission: BudgetTokenCheck,
+    tokenCheck: BudgetTokenCheck,
     address: string | undefined,
   ): Promise<AttemptResult | { notSent: true; waitMs: number }> {
     try {
-      await this.sender.post(account, request, limit, admission, address);
+      await this.sender.post(account, request, limit, tokenCheck, address);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
       if (error instanceof UpstreamRequestNotSentError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
       if (error instanceof UpstreamUnavailableError)
-        return { notSent: true, waitMs: MAX_LANE_PAUSE_IN_OUTAGE_MS };
+        return { notSent: true, waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
       return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };
     }
   }
@@ -325,7 +324,7 @@ export class SendPoster {
       case 'ambiguous': {
         const now = await this.store.now(account);
         const attempted = { ...record, state: { ...record.state, ...state } };
-        await this.recordOutcome(account, record, this.search.begin('ambiguous', attempted, now, error));
+        await this.recordOutcome(account, record, this.lookups.begin('ambiguous', attempted, now, error));
         return 0;
       }
     }
@@ -353,7 +352,7 @@ export class SendPoster {
       // The failed request does no harm: the next check of the accepted send repeats the request.
       this.logger.debug(
         { account, err: error },
-        'could not expedite the next poll of the recipient of an accepted send',
+        'could not request an earlier poll of the recipient of an accepted send',
       );
     }
   }
@@ -361,7 +360,7 @@ export class SendPoster {
   /**
    * Stores the outcome of an attempt. If the send changed during the attempt, there are three cases:
    * - Another worker has only begun a look-up of the send: the outcome is stored, because a reply is more certain than
-   *   a look-up.
+   *   a look-up. If the outcome is `ambiguous`, only the attempt is recorded.
    * - Redis lost its last writes and no longer shows that this POST was made, and upstream accepted or may have
    *   accepted the POST: the lost state is stored again first, so that the POST is not repeated.
    * - The send has moved on, for example because its message was found: only the attempt is recorded.
@@ -396,8 +395,8 @@ export class SendPoster {
 }
 
 /**
- * True if the send is as it was at its POST, except that another worker has begun to look it up. A look-up before a
- * POST does not count: the send was queued again meanwhile.
+ * True if the only change of the send since its POST is that another worker has begun to look it up. Look-ups with
+ * `thenPost` do not count, because they start only after the send was queued again.
  */
 function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.thenPost !== true && state.begunAt === posted.state.begunAt;

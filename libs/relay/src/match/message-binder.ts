@@ -1,10 +1,10 @@
 import { type Logger, traceIdLogField } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessages, type Undecided } from './message-match.js';
-import type { LookUpReads } from '../ports.js';
+import type { LookupReads } from '../ports.js';
 import { type BoundSend, boundSendOf, type RelayStore, type StateChange } from '../send/relay-store.js';
 import { transitionResult } from '../send/send-transitions.js';
-import type { StoredLookup } from '../send/send-lookup.js';
+import type { StoredLookup } from '../send/stored-lookup.js';
 import { type SendRecord, fieldsKeptAcrossTransitions, appendLookupToSend } from '../send/send-record.js';
 
 /** Outbound messages of one contact that a poll found to be new or changed. */
@@ -13,9 +13,9 @@ export interface Sightings {
   contactId: string;
   /** Messages that no earlier poll showed, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Messages that an earlier poll showed with another text, other attachments or another timestamp. */
+  /** Messages that an earlier poll may have shown with another text, other attachments or no timestamp. */
   editedMessages: readonly UpstreamMessage[];
-  /** Messages that an earlier poll showed with other flags only. They are not matched with sends. */
+  /** Messages of which only flags or other fields have changed since an earlier poll. They are not matched with sends. */
   otherChangedMessages: readonly UpstreamMessage[];
   /**
    * Time of the poll by upstream's clock, in milliseconds since 1970. Absent if upstream's replies did not contain the
@@ -27,7 +27,7 @@ export interface Sightings {
   /** Number of messages that were read, including those that are neither new nor changed. */
   messagesRead: number;
   /** What the look-up has read so far, if the messages were read because of a look-up. */
-  lookUp?: Pick<LookUpReads, 'contactIds' | 'messagesRead'>;
+  lookup?: Pick<LookupReads, 'contactIds' | 'messagesRead'>;
 }
 
 /**
@@ -105,7 +105,7 @@ export class MessageBinder {
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
       const { matches, undecided } = matchMessages(open, waiting, ahead);
-      if (matches.length === 0 && (await this.endUndecidedSearches(sightings, undecided))) return;
+      if (matches.length === 0 && (await this.markUndecidedSendsUnknown(sightings, undecided))) return;
       // A conflict means that another process changed a send. The matching runs again even without a conflict, because
       // a send that was posted twice has two messages.
       if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
@@ -164,7 +164,7 @@ export class MessageBinder {
    * later polls do not report these messages as new. Another POST is not safe, because the send may already have
    * arrived. Returns false if a send changed meanwhile.
    */
-  private async endUndecidedSearches(
+  private async markUndecidedSendsUnknown(
     sightings: Sightings,
     undecided: readonly Undecided[],
   ): Promise<boolean> {
@@ -216,13 +216,13 @@ function wasUndecided(contactId: string, messageId: string, sends: readonly Send
  * read by a look-up is always added. A read by a poll is added only if the send has the phase `looking`.
  */
 function recordAfterRead(
-  { contactId, readAt, messagesRead, lookUp }: Sightings,
+  { contactId, readAt, messagesRead, lookup }: Sightings,
   record: SendRecord,
   outcome: 'found' | 'ambiguous',
   candidates: StoredLookup['candidates'] = [],
 ): SendRecord {
-  if (lookUp === undefined && record.state.phase !== 'looking') return record;
-  const read = lookUp ?? { contactIds: [contactId], messagesRead };
+  if (lookup === undefined && record.state.phase !== 'looking') return record;
+  const read = lookup ?? { contactIds: [contactId], messagesRead };
   return appendLookupToSend(record, {
     ...{ at: readAt, outcome, candidates },
     ...{ contactIds: read.contactIds, messagesRead: read.messagesRead },
@@ -249,8 +249,8 @@ function matchChange({ state }: SendRecord, contactId: string, messageId: string
 /**
  * Returns the messages that may belong to a waiting send, oldest first: all new messages, and edited messages that
  * belong to no send. An edited message counts because upstream may add an attachment to a message later. An edited
- * message without a timestamp is left out, because it may be older than the send. A message of which only a flag changed
- * is left out, because it was compared with the sends when it was new.
+ * message without a timestamp is left out, because it may be older than the send. A message of which only flags or other
+ * fields changed is left out, because it was compared with the sends when it was new.
  */
 function candidates(
   fresh: readonly UpstreamMessage[],

@@ -98,7 +98,7 @@ describe('a message matches a send', () => {
     ]);
   });
 
-  it('unless the send was posted long after the message was sent; an earlier send with the same text then matches', () => {
+  it('only if the send was not posted long after the message was sent; otherwise, the message matches an earlier send with the same text', () => {
     const later = send('s2', 'Hi', {}, { begunAt: BEGUN + 60_000 });
     expect(match([message('m1', 'Hi')], [later])).toEqual([]);
     expect(
@@ -109,7 +109,7 @@ describe('a message matches a send', () => {
     ).toEqual(['m1=s1', 'm2=s2']);
   });
 
-  it('of the lane that was posted before the other sends, which have no recorded POST', () => {
+  it('with a recorded POST rather than a send without one; if no POST is recorded, the message matches the first send of the lane', () => {
     const unposted = (id: string, createdAt: number): SendRecord => {
       const { begunAt, ...state } = send(id, 'Hi', {}, { status: 'queued' }).state;
       expect(begunAt).toBeDefined();
@@ -122,13 +122,13 @@ describe('a message matches a send', () => {
     expect(match([at('m', 1)], others)).toEqual(['m=s2']);
   });
 
-  it('that was accepted, and not one with the same text that waits for its resend', () => {
+  it('that was accepted rather than a send with the same text that waits to be resent', () => {
     const resent = send('s1', 'Hi', {}, { status: 'queued', lookFirst: true, ...since(-300) });
     expect(match([at('m', 1)], [resent, send('s2', 'Hi', {}, since(0))])).toEqual(['m=s2']);
     expect(match([at('m', 1)], [resent])).toEqual(['m=s1']);
   });
 
-  it('only if its timestamp is not more than 10 seconds before the time for which the send is scheduled, if no POST is recorded', () => {
+  it('that is scheduled and has no recorded POST only if the timestamp of the message is at most 10 seconds before the scheduled time', () => {
     const { begunAt, ...state } = send('s1', 'Hi').state;
     expect(begunAt).toBeDefined();
     const order = { createdAt: BEGUN - 86_400_000, sendAt: BEGUN + 60_000 };
@@ -168,7 +168,7 @@ describe('a message matches a send', () => {
     expect(match([file], [send('s1', 'Hi', { file: FILE })])).toEqual([]);
   });
 
-  it('with text and file if the message has the text, and upstream shows the file as another message', () => {
+  it('with a text and a file if the message has only the text, and upstream shows the file as a separate message', () => {
     const [text, file] = [message('t', 'Hi'), message('f', '', { attachments: 1 })];
     expect(match([text, file], [send('s1', 'Hi', { file: FILE })])).toEqual(['t=s1']);
     expect(match([file, text], [send('s1', 'Hi', { file: FILE })])).toEqual(['t=s1']);
@@ -180,7 +180,7 @@ describe('a message matches a send', () => {
     expect(match([message('m', shown)], [send('s1', typed)])).toEqual(['m=s1']);
   });
 
-  it('one to one, and random lists of messages and sends yield as many pairs as possible', () => {
+  it('only one to one, and as many messages as possible are matched (random lists of messages and sends)', () => {
     const texts = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(texts), fc.array(texts), (shown, asked) => {
@@ -300,7 +300,7 @@ describe('the matching of messages and sends with equal text', () => {
 });
 
 describe('a send that several messages match equally well', () => {
-  it('is returned with these messages, but without messages that belong to other sends or were sent long after the POST', () => {
+  it('is returned as undecided with these messages, except messages that belong to other sends or were sent long after the POST', () => {
     const waiting = [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })];
     const shown = [at('m1', 1), at('m2', 2), at('m3', 3), at('m4', 60)];
     const [only, ...more] = matchMessages(shown, waiting, 0).undecided;

@@ -1,7 +1,7 @@
 import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import {
-  CLOCK_TOLERANCE_MS,
+  UPSTREAM_CLOCK_TOLERANCE_MS,
   timeOfFirstPostAwaitingMessage,
   isMessageOfSendOverdue,
   boundMessagesOf,
@@ -125,7 +125,7 @@ interface ExpectedMessage {
   from: number;
   likelyUntil: number;
   /**
-   * How unlikely it is that upstream still shows a new message for the send. 3: the send already has a message. 2: the
+   * How unlikely it is that a new message at upstream belongs to the send. 3: the send already has a message. 2: the
    * message is overdue. 1: no POST of the send is recorded. 0: none of these.
    */
   rank: number;
@@ -242,7 +242,7 @@ function likeliestMessages(
 }
 
 function isLateEnough({ timestamp }: UpstreamMessage, { from }: ExpectedMessage): boolean {
-  return timestamp === undefined || timestamp >= from - CLOCK_TOLERANCE_MS;
+  return timestamp === undefined || timestamp >= from - UPSTREAM_CLOCK_TOLERANCE_MS;
 }
 
 function isEarly({ timestamp }: UpstreamMessage, { from }: ExpectedMessage): boolean {
@@ -258,6 +258,6 @@ function isUnlikelyTime(message: UpstreamMessage, expected: ExpectedMessage): bo
  * accepted.
  */
 function mayBeUnaccepted({ state }: SendRecord): boolean {
-  const isSearchedFor = state.status === 'relaying' && state.phase === 'looking';
-  return isSearchedFor || ['unknown', 'failed', 'cancelled', 'expired'].includes(state.status);
+  const isLookedUp = state.status === 'relaying' && state.phase === 'looking';
+  return isLookedUp || ['unknown', 'failed', 'cancelled', 'expired'].includes(state.status);
 }

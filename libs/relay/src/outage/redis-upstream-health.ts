@@ -1,21 +1,21 @@
 import { appendEventsLuaArguments, type EventTypeOf, eventLogRedisKeys } from '#events';
-import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
+import { accountKeys, type AccountKeys, LuaScript, type RedisClient, readRedisTime } from '#platform';
 import { type Outage, OUTAGE_KINDS, type OutageKind, type ProbeTurn, type UpstreamHealth } from '#upstream';
 
 /** Time from the start of an outage to the first request that tests whether the outage is over, in milliseconds. */
 const FIRST_PROBE_MS = 500;
 
-const begin = LuaScript.from(import.meta.url, 'lua/begin-outage.lua', { FIRST_PROBE_MS });
+const beginOutageScript = LuaScript.from(import.meta.url, 'lua/begin-outage.lua', { FIRST_PROBE_MS });
 
-const end = LuaScript.from(import.meta.url, 'lua/end-outage.lua');
+const endOutageScript = LuaScript.from(import.meta.url, 'lua/end-outage.lua');
 
-const takeTurn = LuaScript.from(import.meta.url, 'lua/take-probe-turn.lua');
+const takeTurnScript = LuaScript.from(import.meta.url, 'lua/take-probe-turn.lua');
 
-const returnTurn = LuaScript.from(import.meta.url, 'lua/return-probe-turn.lua');
+const returnTurnScript = LuaScript.from(import.meta.url, 'lua/return-probe-turn.lua');
 
-const nextTurn = LuaScript.from(import.meta.url, 'lua/next-probe-turn.lua');
+const nextTurnScript = LuaScript.from(import.meta.url, 'lua/next-probe-turn.lua');
 
-const postponeProbe = LuaScript.from(import.meta.url, 'lua/postpone-probe.lua', { FIRST_PROBE_MS });
+const postponeProbeScript = LuaScript.from(import.meta.url, 'lua/postpone-probe.lua', { FIRST_PROBE_MS });
 
 /** Stores upstream's outages in Redis, one hash per account. An outage is identified by its start time. */
 export class RedisUpstreamHealth implements UpstreamHealth {
@@ -34,10 +34,10 @@ export class RedisUpstreamHealth implements UpstreamHealth {
 
   async recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean> {
     const keys = this.keys(account);
-    const since = await redisTime(this.redis, keys('upstream'));
+    const since = await readRedisTime(this.redis, keys('upstream'));
     return (
       1 ===
-      (await begin.run(
+      (await beginOutageScript.run(
         this.redis,
         { ...outageKeys(keys), ...eventLogRedisKeys(keys) },
         {
@@ -54,7 +54,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
     const keys = this.keys(account);
     return (
       1 ===
-      (await end.run(
+      (await endOutageScript.run(
         this.redis,
         { ...outageKeys(keys), ...eventLogRedisKeys(keys) },
         { since: outage.since, events: outageEvent('upstream.recovered', account, outage) },
@@ -71,7 +71,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   }
 
   async takeProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn> {
-    const turn = await takeTurn.run(
+    const turn = await takeTurnScript.run(
       this.redis,
       { upstream: this.keys(account)('upstream') },
       { lease: leaseMs },
@@ -84,16 +84,20 @@ export class RedisUpstreamHealth implements UpstreamHealth {
    * the next probe is due. If an outage has just ended: 0, so that the caller learns of the end. Otherwise: undefined.
    */
   async nextTurnInMs(account: string): Promise<number | undefined> {
-    const reply = await nextTurn.run(this.redis, { upstream: this.keys(account)('upstream') });
+    const reply = await nextTurnScript.run(this.redis, { upstream: this.keys(account)('upstream') });
     return reply === '' ? undefined : Number(reply);
   }
 
   async returnProbeTurn(account: string, inMs: number): Promise<void> {
-    await returnTurn.run(this.redis, { upstream: this.keys(account)('upstream') }, { wait: Math.ceil(inMs) });
+    await returnTurnScript.run(
+      this.redis,
+      { upstream: this.keys(account)('upstream') },
+      { wait: Math.ceil(inMs) },
+    );
   }
 
   async recordFailedProbe(account: string, kind: OutageKind, reason: string): Promise<void> {
-    await postponeProbe.run(this.redis, { upstream: this.keys(account)('upstream') }, { kind, reason });
+    await postponeProbeScript.run(this.redis, { upstream: this.keys(account)('upstream') }, { kind, reason });
   }
 
   private keys(account: string): AccountKeys {

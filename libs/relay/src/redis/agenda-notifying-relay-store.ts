@@ -3,13 +3,13 @@ import type { BlobStore } from '#blobs';
 import { FileRemovingRelayStore } from './file-removing-relay-store.js';
 import { LOST_JOB_CHECK_DELAY_MS, RELAY_TASK_NAMES, type RelayHints } from '../jobs/relay-hints.js';
 import type { InsertResult, NewSendOrder, StateChange } from '../send/relay-store.js';
-import type { IdempotencyKey } from '../send/send-intake.js';
+import type { IdempotencyKey } from '../send/send-service.js';
 import type { SendRecord } from '../send/send-record.js';
 import { storageLocationOfSend, type TransitionName } from '../send/send-transitions.js';
 
 /**
- * Delay after which workers look for the next send of a lane, in milliseconds. Sends that leave their lanes together, for
- * example because they expire, cause one look.
+ * Delay of the periodic task that finds the next send of a lane, in milliseconds. If several sends leave their lanes
+ * within this time, for example because they expire, the task runs only once.
  */
 const NEXT_SEND_DELAY_MS = 100;
 
@@ -55,8 +55,8 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
     const { confirmInMs, transition } = change;
     if (typeof confirmInMs === 'number')
       this.hints.relay.announce(account, RELAY_TASK_NAMES.confirm, confirmInMs);
-    // The next send of the lane is due now, but workers were told to come back when the removed send would be due. After
-    // a POST, the worker that made it goes on with the lane.
+    // The next send of the lane is due now, but the lane's wake-up is scheduled for the time at which the removed send
+    // was due. After a POST, no further wake-up is needed: the worker that made the POST continues with the lane.
     const hasLeftLane =
       storageLocationOfSend(record.state.status) === 'lane' &&
       storageLocationOfSend(next.state.status) !== 'lane';

@@ -38,7 +38,7 @@ export class FileRemovingRelayStore extends RedisRelayStore {
     return next;
   }
 
-  /** Nobody waits for the removal: a blob store that hangs must not delay the answer to a caller, or a lane. */
+  /** Starts the removal in the background, so that a hanging blob store delays neither a caller nor a lane. */
   private startRemoval(account: string, send: SendRecord): void {
     if (send.order.file === undefined || this.removals >= MAX_REMOVALS) return;
     this.removals += 1;

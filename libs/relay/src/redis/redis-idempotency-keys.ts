@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import type { IdempotencyKeys, IdempotencyKeyUse } from '../send/idempotency-keys.js';
-import type { IdempotencyKey } from '../send/send-intake.js';
+import type { IdempotencyKey } from '../send/send-service.js';
 
-const recallKey = LuaScript.from(import.meta.url, 'lua/recall-idempotency-key.lua');
+const recallKeyScript = LuaScript.from(import.meta.url, 'lua/recall-idempotency-key.lua');
 
-const reserveKey = LuaScript.from(import.meta.url, 'lua/reserve-idempotency-key.lua');
+const reserveKeyScript = LuaScript.from(import.meta.url, 'lua/reserve-idempotency-key.lua');
 
-const releaseKey = LuaScript.from(import.meta.url, 'lua/release-idempotency-key.lua');
+const releaseKeyScript = LuaScript.from(import.meta.url, 'lua/release-idempotency-key.lua');
 
 /** Stores each idempotency key as a Redis string that expires. */
 export class RedisIdempotencyKeys implements IdempotencyKeys {
@@ -17,18 +17,20 @@ export class RedisIdempotencyKeys implements IdempotencyKeys {
   ) {}
 
   async reserve(account: string, key: string, owner: string, leaseMs: number): Promise<boolean> {
-    return (await reserveKey.run(this.redis, this.keys(account, key), { owner, lease: leaseMs })) === 1;
+    return (await reserveKeyScript.run(this.redis, this.keys(account, key), { owner, lease: leaseMs })) === 1;
   }
 
   async release(account: string, key: string, owner: string): Promise<void> {
-    await releaseKey.run(this.redis, this.keys(account, key), { owner });
+    await releaseKeyScript.run(this.redis, this.keys(account, key), { owner });
   }
 
   async recall(
     account: string,
     { key, fingerprint, owner = '' }: Omit<IdempotencyKey, 'lifetimeMs'>,
   ): Promise<IdempotencyKeyUse | undefined> {
-    const reply = String(await recallKey.run(this.redis, this.keys(account, key), { fingerprint, owner }));
+    const reply = String(
+      await recallKeyScript.run(this.redis, this.keys(account, key), { fingerprint, owner }),
+    );
     return reply === '' ? undefined : parseIdempotencyKeyUse(reply);
   }
 

@@ -2,37 +2,37 @@ import { categoryOfSend, previewOf, rowRedisKeys, type SendStatusNotice } from '
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import {
   accountKeys,
-  lastSeenRedisRun,
+  lastSeenRedisRunId,
   type AccountKeys,
   type Clock,
   parseRedisHashReply,
   type RedisClient,
-  redisTime,
+  readRedisTime,
   uniqueString,
 } from '#platform';
 import { idempotencyRedisKey, parseIdempotencyKeyUse } from './redis-idempotency-keys.js';
 import {
-  readSendsAwaitingMessage,
-  removeSendFromLane,
-  readDueLanes,
-  readDueSends,
-  readExpirableSends,
-  removeSendExpiryTimes,
-  fenceSend,
-  insertSend,
-  readFirstSendInLane,
-  readMsUntilNextDueMember,
-  postponeLane,
-  rescheduleChecksOfAcceptedSends,
-  queueScheduledSends,
-  makeLanesDue,
-  applySendTransition,
+  readSendsAwaitingMessageScript,
+  removeSendFromLaneScript,
+  readDueLanesScript,
+  readDueSendsScript,
+  readExpirableSendsScript,
+  removeSendExpiryTimesScript,
+  fenceSendScript,
+  insertSendScript,
+  readFirstSendInLaneScript,
+  readMsUntilNextDueMemberScript,
+  postponeLaneScript,
+  rescheduleChecksOfAcceptedSendsScript,
+  queueScheduledSendsScript,
+  makeLanesDueScript,
+  applySendTransitionScript,
 } from './redis-relay-scripts.js';
 import {
   messageBindingHashField,
   messageBindingHashValue,
   readSendsOfMessages,
-} from './redis-send-claims.js';
+} from './redis-message-bindings.js';
 import { laneRedisKeys, redisIndexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, readExcessAcceptedAndUnknownSends } from './redis-send-retention.js';
@@ -48,7 +48,7 @@ import {
   type NewSendOrder,
   type StateChange,
 } from '../send/relay-store.js';
-import type { IdempotencyKey } from '../send/send-intake.js';
+import type { IdempotencyKey } from '../send/send-service.js';
 import {
   possiblyAcceptedPostCountAfter,
   type Edge,
@@ -113,7 +113,7 @@ export class RedisRelayStore implements RelayStore {
       attempts: [],
       refusals: 0,
     };
-    const reply = await insertSend.run(
+    const reply = await insertSendScript.run(
       this.redis,
       {
         send: keys('send', order.id),
@@ -138,7 +138,7 @@ export class RedisRelayStore implements RelayStore {
         expiresAt: order.expiresAt ?? '',
         rowsKept: this.rowsKept,
         acceptedAt: createdAt ?? '',
-        run: lastSeenRedisRun(this.redis),
+        run: lastSeenRedisRunId(this.redis),
         preview: this.rowsKept === 'on' ? previewOf(order.message ?? '') : '',
         notice: statusNotice({ order, state }),
       },
@@ -159,7 +159,7 @@ export class RedisRelayStore implements RelayStore {
     const { state: after } = next;
     const { revision } = after;
     const confirm = after.status === 'accepted' ? confirmInMs : null;
-    const done = await applySendTransition.run(
+    const done = await applySendTransitionScript.run(
       this.redis,
       {
         send: keys('send', order.id),
@@ -226,7 +226,7 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     const { order, state: before } = record;
     const { name, next } = this.resultOf(record, { transition: 'fenced', state });
-    const reply = await fenceSend.run(
+    const reply = await fenceSendScript.run(
       this.redis,
       {
         send: keys('send', order.id),
@@ -260,7 +260,7 @@ export class RedisRelayStore implements RelayStore {
 
   async removeFromLane(account: string, { order }: SendRecord): Promise<void> {
     const keys = this.keys(account);
-    await removeSendFromLane.run(
+    await removeSendFromLaneScript.run(
       this.redis,
       { lane: keys('lane', order.phoneNumber), ...laneRedisKeys(keys) },
       { id: order.id, recipient: order.phoneNumber },
@@ -269,7 +269,7 @@ export class RedisRelayStore implements RelayStore {
 
   async laneHead(account: string, lane: string): Promise<LaneHead | undefined> {
     const keys = this.keys(account);
-    const reply = await readFirstSendInLane.run(
+    const reply = await readFirstSendInLaneScript.run(
       this.redis,
       {
         lane: keys('lane', lane),
@@ -295,7 +295,7 @@ export class RedisRelayStore implements RelayStore {
 
   async postponeLane(account: string, { order }: SendRecord, ms: number): Promise<boolean> {
     const keys = this.keys(account);
-    const reply = await postponeLane.run(
+    const reply = await postponeLaneScript.run(
       this.redis,
       { lanesDue: keys('lanes', 'due'), lane: keys('lane', order.phoneNumber) },
       { recipient: order.phoneNumber, wait: Math.ceil(ms), id: order.id },
@@ -304,7 +304,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async releaseWaitingLanes(account: string, count: number): Promise<string[]> {
-    return (await makeLanesDue.run(
+    return (await makeLanesDueScript.run(
       this.redis,
       { lanesDue: this.keys(account)('lanes', 'due') },
       { maxCount: count },
@@ -312,7 +312,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async dueLanes(account: string, count: number): Promise<string[]> {
-    return (await readDueLanes.run(
+    return (await readDueLanesScript.run(
       this.redis,
       { due: this.keys(account)('lanes', 'due') },
       { maxCount: count },
@@ -330,7 +330,7 @@ export class RedisRelayStore implements RelayStore {
   ): Promise<SendRecord[]> {
     if (sends.length === 0) return [];
     const keys = this.keys(account);
-    const reply = await rescheduleChecksOfAcceptedSends.run(
+    const reply = await rescheduleChecksOfAcceptedSendsScript.run(
       this.redis,
       { confirms: keys('confirms') },
       {
@@ -348,7 +348,7 @@ export class RedisRelayStore implements RelayStore {
 
   async expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]> {
     const keys = this.keys(account);
-    const reply = await readExpirableSends.run(
+    const reply = await readExpirableSendsScript.run(
       this.redis,
       { expiring: keys('sends', 'expiring'), lanesSince: keys('lanes', 'since') },
       { maxAge: maxAgeMs, maxCount: count, sendPrefix: keys('send', '') },
@@ -365,7 +365,7 @@ export class RedisRelayStore implements RelayStore {
       else if (record?.state.status !== 'scheduled') others.push(id, revision);
     }
     if (others.length > 0)
-      await removeSendExpiryTimes.run(
+      await removeSendExpiryTimesScript.run(
         this.redis,
         { expiring: keys('sends', 'expiring') },
         { sendPrefix: keys('send', ''), sends: others },
@@ -388,12 +388,12 @@ export class RedisRelayStore implements RelayStore {
       const { order, state } = record;
       const revision = state.revision + 1;
       const after: SendState = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
-      // The script stores no id of a transition.
+      // The script stores no id for this transition, so the id of the previous transition must not remain.
       delete after.step;
       const notice = statusNotice({ order, state: after });
       steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after), notice);
     }
-    const reply = await queueScheduledSends.run(
+    const reply = await queueScheduledSendsScript.run(
       this.redis,
       {
         scheduled: keys('scheduled'),
@@ -413,13 +413,15 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async nextScheduledInMs(account: string): Promise<number | undefined> {
-    const reply = await readMsUntilNextDueMember.run(this.redis, { due: this.keys(account)('scheduled') });
+    const reply = await readMsUntilNextDueMemberScript.run(this.redis, {
+      due: this.keys(account)('scheduled'),
+    });
     return reply === '' ? undefined : Number(reply);
   }
 
   async sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]> {
     const keys = this.keys(account);
-    const ids = await readSendsAwaitingMessage.run(
+    const ids = await readSendsAwaitingMessageScript.run(
       this.redis,
       {
         awaiting: keys('awaiting', phoneNumber),
@@ -458,7 +460,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async now(account: string): Promise<number> {
-    return redisTime(this.redis, this.keys(account)('lanes', 'due'));
+    return readRedisTime(this.redis, this.keys(account)('lanes', 'due'));
   }
 
   /** Returns the members of a sorted set that are due, each with the record of its send if the send still exists. */
@@ -467,7 +469,7 @@ export class RedisRelayStore implements RelayStore {
     key: string,
     count: number,
   ): Promise<{ member: string; id: string; record: SendRecord | undefined }[]> {
-    const reply = await readDueSends.run(
+    const reply = await readDueSendsScript.run(
       this.redis,
       { due: key },
       { maxCount: count, sendPrefix: this.keys(account)('send', '') },

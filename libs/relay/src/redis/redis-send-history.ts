@@ -1,5 +1,5 @@
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#platform';
-import { readSendsOfMessages } from './redis-send-claims.js';
+import { readSendsOfMessages } from './redis-message-bindings.js';
 import { sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../send/send-history.js';
 import type { SendStatus } from '../send/send.js';
 
-const listSends = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
+const listSendsScript = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
 
 /** Maximum number of sends that are examined for one page. */
 const MAX_EXAMINED = 2_000;
@@ -65,7 +65,7 @@ export class RedisSendHistory implements SendHistory {
     limit: number,
     before?: number,
   ): Promise<{ ids: string[]; next?: number }> {
-    const reply = await listSends.run(
+    const reply = await listSendsScript.run(
       this.redis,
       { sets },
       { before: before ?? '', limit, maxExamined: MAX_EXAMINED },

@@ -11,9 +11,9 @@ import { SEND_STATUSES, type SendStatus } from '../send/send.js';
  */
 const MAX_EXAMINED = 2_000;
 
-const listSends = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
+const listSendsScript = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
 
-const readOverview = LuaScript.from(import.meta.url, 'lua/sends-overview.lua');
+const readOverviewScript = LuaScript.from(import.meta.url, 'lua/sends-overview.lua');
 
 /** Lists sends, using the sorted sets that the scripts of the relay update with each change. */
 export class RedisSendList implements SendList {
@@ -30,7 +30,7 @@ export class RedisSendList implements SendList {
       ...(reference === undefined ? [] : [sendIndexKeys.reference(keys, reference)]),
       ...(phoneNumber === undefined ? [] : [sendIndexKeys.recipient(keys, phoneNumber)]),
     ];
-    const reply = await listSends.run(
+    const reply = await listSendsScript.run(
       this.redis,
       { sets: sets.length === 0 ? [sendIndexKeys.all(keys)] : sets },
       { before: before ?? '', limit, maxExamined: MAX_EXAMINED },
@@ -48,7 +48,7 @@ export class RedisSendList implements SendList {
 
   async overview(account: string): Promise<SendsOverview> {
     const keys = accountKeys(this.prefix, account);
-    const reply = await readOverview.run(this.redis, {
+    const reply = await readOverviewScript.run(this.redis, {
       statuses: SEND_STATUSES.map((status) => sendIndexKeys.status(keys, status)),
       ...laneRedisKeys(keys),
     });

@@ -1,6 +1,6 @@
 import { rowRedisKeys } from '#conversations';
 import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
-import { messageBindingHashField } from './redis-send-claims.js';
+import { messageBindingHashField } from './redis-message-bindings.js';
 import { redisIndexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
@@ -13,9 +13,9 @@ import {
 /** Maximum number of sends that one call examines or removes. */
 const MAX_TRIMMED = 500;
 
-const trimSends = LuaScript.from(import.meta.url, 'lua/trim-sends.lua');
+const trimSendsScript = LuaScript.from(import.meta.url, 'lua/trim-sends.lua');
 
-const moveUndecided = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
+const moveUndecidedScript = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 
 /**
  * Removes sends that finished before `oldest`, and finished sends in excess of `maxCount`: the oldest first, up to a
@@ -39,7 +39,7 @@ export async function trimFinishedSends(
   const found = await readSendRecords(redis, keys, ids);
   const undecided = found.filter(({ state }) => hasUncertainOutcome(state));
   if (undecided.length > 0)
-    await moveUndecided.run(
+    await moveUndecidedScript.run(
       redis,
       { finished: keys('finished'), undecided: keys('sends', 'undecided') },
       {
@@ -48,7 +48,7 @@ export async function trimFinishedSends(
       },
     );
   const records = found.filter(({ state }) => !hasUncertainOutcome(state));
-  const removed = (await trimSends.run(
+  const removed = (await trimSendsScript.run(
     redis,
     { finished: keys('finished'), confirms: keys('confirms'), claims: keys('claims'), ...rowRedisKeys(keys) },
     {

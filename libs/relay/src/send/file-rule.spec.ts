@@ -4,7 +4,7 @@ import { SEND_TRANSITION_NAMES, transitionResult } from './send-transitions.js';
 import { SEND_STATUSES } from './send.js';
 
 describe('the file of a send', () => {
-  it('is needed in exactly those statuses after which a POST can still follow', () => {
+  it('is needed in exactly the statuses from which the send can still be posted', () => {
     for (const status of SEND_STATUSES)
       expect([status, mayStillNeedFile(status)]).toEqual([status, canBePosted(status)]);
   });

@@ -1,4 +1,4 @@
-import type { IdempotencyKey } from './send-intake.js';
+import type { IdempotencyKey } from './send-service.js';
 
 /** Why no new send can be stored under an idempotency key. */
 export type IdempotencyKeyUse =

@@ -1,6 +1,6 @@
 import type { TraceContext } from '#platform';
 import type { IdempotencyKeyUse } from './idempotency-keys.js';
-import type { IdempotencyKey } from './send-intake.js';
+import type { IdempotencyKey } from './send-service.js';
 import type { TransitionName } from './send-transitions.js';
 import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-record.js';
 
@@ -54,7 +54,7 @@ export interface Fence {
  * - `fenced`: the send is marked as being posted, and a token of the request budget is taken.
  * - `changed`: the send has changed since it was read, or Redis restarted.
  * - `unusual`: the send is not marked, and no token is taken. For example, the request budget has no token now, or
- *   there is an outage. The caller must call `Sender.admit`. If a token is available in time, the caller then applies
+ *   there is an outage. The caller must call `Sender.takeBudgetToken`. If a token is available in time, the caller then applies
  *   the transition `fenced`.
  */
 export type FenceResult = { kind: 'fenced'; record: SendRecord } | { kind: 'changed' } | { kind: 'unusual' };
@@ -189,8 +189,8 @@ export interface RelayStore {
 
   /**
    * Returns the sends to a recipient that a new message may belong to. First come the last `count` sends that have no
-   * message yet, ordered by their first POST. Then come the queued sends, and the scheduled sends that are due, that may
-   * have been posted before Redis restarted and lost the record of the POST.
+   * message yet, ordered by their first POST. Then come the queued sends and the due scheduled sends
+   * that may have been posted before Redis restarted and lost the record of the POST.
    */
   sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 

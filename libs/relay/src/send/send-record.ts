@@ -1,5 +1,5 @@
 import type { TraceContext } from '#platform';
-import { appendLookup, type StoredLookup, toPublicLookup } from './send-lookup.js';
+import { appendLookup, type StoredLookup, toPublicLookup } from './stored-lookup.js';
 import type { NewSend, Send, SendAttempt, SendStatus } from './send.js';
 
 /** The part of a send that never changes after the send is stored. Times are in milliseconds since 1970. */
@@ -72,8 +72,8 @@ export interface SendState {
    */
   lookedAt?: number;
   /**
-   * Number of consecutive look-ups that read the recipient's messages, or of consecutive look-ups that failed to read
-   * them. If the look-ups failed, {@link lookedAt} is absent. The number selects the wait before the next look-up.
+   * Number of consecutive look-ups with the same outcome: they read the recipient's messages if {@link lookedAt} is
+   * present, and failed to read them if it is absent. The number selects the wait before the next look-up.
    */
   looks?: number;
   /** When the look-ups of the send started. */
@@ -151,7 +151,7 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
  * Maximum time by which a message's timestamp may be earlier than its POST, in milliseconds. The difference between
  * upstream's clock and Redis' clock is known only to within a second or two.
  */
-export const CLOCK_TOLERANCE_MS = 10_000;
+export const UPSTREAM_CLOCK_TOLERANCE_MS = 10_000;
 
 /**
  * Returns the start of the first POST whose message is not bound yet. For a send without a recorded POST, returns the
@@ -167,7 +167,7 @@ export const REDIS_CLOCK_TOLERANCE_MS = 10_000;
 
 /** Returns the send's record with a look-up added to its list of look-ups. */
 export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
-  const since = timeOfFirstPostAwaitingMessage(record) - CLOCK_TOLERANCE_MS;
+  const since = timeOfFirstPostAwaitingMessage(record) - UPSTREAM_CLOCK_TOLERANCE_MS;
   const lookups = appendLookup(record.state.lookups ?? [], { ...lookup, since });
   return { ...record, state: { ...record.state, lookups } };
 }
@@ -178,8 +178,8 @@ export function isAwaitingMessage(state: SendState): boolean {
 }
 
 /**
- * True if the send's message should have appeared by now. A new message then more likely belongs to another send. The
- * message of an earlier POST of a send that waits for its resend is overdue.
+ * True if the send's message should have appeared by now. A new message then more likely belongs to another send. While
+ * a send waits for its resend, the message of its earlier POST counts as overdue.
  */
 export function isMessageOfSendOverdue({ status, lookLeftMs, copies = 0, thenPost }: SendState): boolean {
   switch (status) {

@@ -36,7 +36,7 @@ const EDGES = {
   ambiguous: edges(['relaying'], 'relaying'),
   /**
    * Redis lost the status `relaying` of a send whose POST is in progress or has just ended. The process that makes the
-   * POST sets this status again. If Redis also lost that the send was queued, it is scheduled.
+   * POST sets this status again. If Redis also lost the status `queued`, the stored status is `scheduled`.
    */
   fence_restored: edges(['scheduled', 'queued', 'relaying'], 'relaying'),
   /** The process that posted the send died or hangs. The look-ups of the send start. */
@@ -78,9 +78,9 @@ const EDGES = {
   expired: edges(['queued'], 'expired', 'send.expired'),
   /** An operator requested another POST of the send. A look-up of the send comes first. */
   resolved_resend: edges(['unknown', 'failed'], 'queued'),
-  /** An operator declared the send to be sent. */
+  /** An operator recorded that the send was sent. */
   resolved_sent: edges(['unknown'], 'sent', 'send.sent'),
-  /** An operator declared the send to be failed. */
+  /** An operator recorded that the send failed. */
   resolved_failed: edges(['unknown'], 'failed', 'send.failed'),
   /** Retention is about to remove an `unknown` send, because more than `SEND_RETENTION_MAX` sends are stored. */
   dropped_unknown: edges(['unknown'], 'unknown', 'send.unknown'),

@@ -100,7 +100,7 @@ export interface SendLookup {
   error: string | null;
 }
 
-/** A send as callers and `send.*` events show it. Times are ISO 8601 in UTC. */
+/** A send in the form that API replies and `send.*` events contain. Times are ISO 8601 in UTC. */
 export interface Send {
   id: string;
   status: SendStatus;

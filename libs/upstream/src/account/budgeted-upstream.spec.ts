@@ -104,7 +104,7 @@ const lost = new UpstreamTimeoutError(10);
 async function expectNoMoreRequests(by: BudgetedUpstream): Promise<void> {
   const made = requests;
   for (const request of [
-    () => by.admit('a', 'send'),
+    () => by.takeBudgetToken('a', 'send'),
     () => by.listContacts('a', MORE, reader),
     () => by.listMessages('a', 'c', 1, 20, MORE),
     () => by.readContactsText('a', []),
@@ -183,22 +183,22 @@ describe('requests for an account whose upstream is down', () => {
     outages.set('a', { since: 1, kind: 'away', reason: 'no route' });
     const one = make();
     const calls = [
-      one.admit('a', 'send'),
+      one.takeBudgetToken('a', 'send'),
       one.listContacts('a', MORE, reader),
       one.listMessages('a', 'c', 1, 20, 'read'),
     ];
     for (const call of calls) await expect(call).rejects.toThrow(UpstreamUnavailableError);
-    await expect(one.admit('a', 'send')).rejects.toThrow('no route');
+    await expect(one.takeBudgetToken('a', 'send')).rejects.toThrow('no route');
     expect([requests, asked]).toEqual([0, []]);
     await one.listContacts('b', MORE, reader);
     expect(requests).toBe(1);
   });
 
-  it('start a second outage if they fail again after another process recorded the end of the first outage', async () => {
+  it('start a new outage if enough of them fail again after another process recorded the end of the first outage', async () => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
     outages.clear();
-    await one.admit('a', 'send');
+    await one.takeBudgetToken('a', 'send');
     await post(one, 'fine', ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS - 1).fill(lost));
     expect(begun).toHaveLength(1);
     await post(one, lost);
@@ -212,7 +212,7 @@ describe('requests for an account whose upstream is down', () => {
     const made = requests;
     await expect(one.post('a', send)).rejects.toThrow(UpstreamUnavailableError);
     expect(requests).toBe(made);
-    await one.admit('a', 'send');
+    await one.takeBudgetToken('a', 'send');
     await one.post('a', send).catch(() => undefined);
     expect(requests).toBe(made + 1);
   });
@@ -230,7 +230,7 @@ describe('requests for an account whose upstream is down', () => {
 
 describe('requests for an account whose upstream sometimes fails', () => {
   it.each(['fine', status(404), status(429), new UpstreamReplyUnreadableError('not JSON')] as const)(
-    'are still sent if, after every four failures, a request has the outcome: %s',
+    'are still sent if at most four consecutive requests fail, and the next request has the outcome: %s',
     async (answer) => {
       const one = make();
       for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);
@@ -255,7 +255,7 @@ describe('requests for an account whose upstream sometimes fails', () => {
   );
 });
 
-describe('requests for an account to which upstream answers 401 or 403', () => {
+describe('requests for an account whose requests upstream refuses with 401 or 403', () => {
   it('are no longer sent after the first 401 answer', async () => {
     const one = make();
     ends = [status(401)];
@@ -273,7 +273,7 @@ describe('requests for an account to which upstream answers 401 or 403', () => {
     await expectNoMoreRequests(one);
   });
 
-  it('are still sent if only reads get 403 answers', async () => {
+  it('are still sent if upstream refuses only reads with 403', async () => {
     const one = make();
     ends = [status(403), status(403), status(403), status(403)];
     for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, MORE).catch(() => undefined);
@@ -357,7 +357,7 @@ describe('the budget of an account', () => {
     const one = make();
     await one.listContacts('a', 'read', reader);
     await one.listMessages('a', 'c', 1, 20, MORE);
-    await one.admit('a', 'send');
+    await one.takeBudgetToken('a', 'send');
     await one.post('a', send);
     expect(asked).toEqual(['a 10 read', 'a 10 more', 'a 10 send']);
   });

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { anySignalOf, type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
+import { combineAbortSignals, type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
 import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
-import { CircuitBreaker, meansUpstreamIsDown } from './circuit-breaker.js';
+import { CircuitBreaker, isUpstreamDownError } from './circuit-breaker.js';
 import {
   type AdaptiveBudget,
   BudgetExhaustedError,
@@ -17,7 +17,7 @@ import {
   UpstreamUnavailableError,
 } from '../upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
-import { hashOfUpstreamAddress } from '../upstream-stamp.js';
+import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
 import { SerialQueues } from '../budget/serial-queues.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 
@@ -68,7 +68,7 @@ export class BudgetedUpstream {
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
   /**
-   * The functions that {@link admissionOf} returned. A successful POST with one of these functions does not reset the
+   * The functions that {@link budgetTokenCheckOf} returned. A successful POST with one of these functions does not reset the
    * account's number of 403 answers, because the number was 0 when the token was taken.
    */
   private readonly withoutForbidden = new WeakSet<BudgetTokenCheck>();
@@ -97,11 +97,11 @@ export class BudgetedUpstream {
    * @throws {UpstreamUnavailableError} during an outage of the account
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
-  async admit(account: string, purpose: RequestPurpose): Promise<BudgetTokenCheck> {
-    return this.admitOpen(account, await this.findOpen(account), purpose);
+  async takeBudgetToken(account: string, purpose: RequestPurpose): Promise<BudgetTokenCheck> {
+    return this.takeTokenOf(account, await this.findOpen(account), purpose);
   }
 
-  private async admitOpen(
+  private async takeTokenOf(
     account: string,
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
@@ -127,20 +127,24 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Returns a function that replaces a token if the token has expired; see {@link admit}. The caller must have taken
+   * Returns a function that replaces a token if the token has expired; see {@link takeBudgetToken}. The caller must have taken
    * the token itself. When the caller took the token, Redis must have shown no outage of the account, and the account's
-   * number of 403 answers to POSTs must have been 0. Therefore, the circuit breaker is closed, and {@link post} does
-   * not reset the number after a success.
+   * number of 403 answers to POSTs must have been 0. Therefore, this method closes the circuit breaker, and
+   * {@link post} does not reset the number after a success.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
-  admissionOf(account: string, requestedAt: number, purpose: keyof typeof MAX_WAIT_MS): BudgetTokenCheck {
+  budgetTokenCheckOf(
+    account: string,
+    requestedAt: number,
+    purpose: keyof typeof MAX_WAIT_MS,
+  ): BudgetTokenCheck {
     this.circuitOf(account).reset();
-    const admission = createBudgetTokenCheck(requestedAt, async () => {
+    const tokenCheck = createBudgetTokenCheck(requestedAt, async () => {
       const { requestsPerSecond } = await this.find(account);
       return this.budget.acquire(account, requestsPerSecond, purpose, MAX_WAIT_MS[purpose], 1);
     });
-    this.withoutForbidden.add(admission);
-    return admission;
+    this.withoutForbidden.add(tokenCheck);
+    return tokenCheck;
   }
 
   /** Returns the hash of the account's upstream address. @throws if the account is not found */
@@ -154,22 +158,22 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Posts one send to upstream. The caller must have called {@link admit} before.
+   * Posts one send to upstream. The caller must have called {@link takeBudgetToken} before.
    * @param limit time limit; the request is not sent if the limit is over before its exchange begins
-   * @param admission the result of {@link admit}
-   * @param expectedAddress hash of the only upstream address that may receive the POST; if absent, any
-   * address may
+   * @param tokenCheck the result of {@link takeBudgetToken}
+   * @param expectedAddress hash of the only upstream address that may receive the POST; absent if any
+   * address may receive it
    * @throws {UpstreamError} if the request fails or is not sent
    */
   async post(
     account: string,
     send: UpstreamSend,
     limit?: TimeLimit,
-    admission?: BudgetTokenCheck,
+    tokenCheck?: BudgetTokenCheck,
     expectedAddress?: string,
   ): Promise<void> {
     try {
-      await this.postTo(account, send, limit, admission, expectedAddress);
+      await this.postTo(account, send, limit, tokenCheck, expectedAddress);
     } finally {
       send.file?.content.destroy();
     }
@@ -179,17 +183,17 @@ export class BudgetedUpstream {
     account: string,
     send: UpstreamSend,
     limit: TimeLimit | undefined,
-    admission: BudgetTokenCheck | undefined,
+    tokenCheck: BudgetTokenCheck | undefined,
     expectedAddress: string | undefined,
   ): Promise<void> {
     const found = await this.findForPost(account);
     if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress)
       throw new UpstreamRequestNotSentError();
-    const address = { ...found, ...(admission === undefined ? {} : { admission }) };
+    const address = { ...found, ...(tokenCheck === undefined ? {} : { tokenCheck }) };
     await this.watch(account, address, async () => {
       try {
         await this.upstream.send(address, send, limit);
-        if (admission === undefined || !this.withoutForbidden.has(admission))
+        if (tokenCheck === undefined || !this.withoutForbidden.has(tokenCheck))
           await this.recordPostStatus(account, undefined);
       } catch (error) {
         if (error instanceof UpstreamStatusError) await this.recordPostStatus(account, error);
@@ -218,7 +222,7 @@ export class BudgetedUpstream {
     purpose: RequestPurpose,
     newReader: () => R,
   ): Promise<ContactList<R>> {
-    const address = await this.admitted(account, purpose);
+    const address = await this.accountWithToken(account, purpose);
     return this.watch(account, address, () => this.upstream.listContacts(address, newReader));
   }
 
@@ -238,7 +242,7 @@ export class BudgetedUpstream {
     purpose: RequestPurpose,
     knownDigest?: string,
   ): Promise<MessagePage> {
-    const address = await this.admitted(account, purpose);
+    const address = await this.accountWithToken(account, purpose);
     return this.watch(
       account,
       address,
@@ -298,7 +302,7 @@ export class BudgetedUpstream {
     account: string,
     request: (address: UpstreamAddress) => Promise<string>,
   ): Promise<string> {
-    const address = await this.admitted(account, 'read');
+    const address = await this.accountWithToken(account, 'read');
     try {
       const shown = await request(address);
       await this.recordQuietly(account, () => this.budget.grow(account, address.requestsPerSecond));
@@ -310,13 +314,13 @@ export class BudgetedUpstream {
   }
 
   /** Takes a token of the budget for one request. Resolves to the address to which the request must go. */
-  private async admitted(account: string, purpose: RequestPurpose): Promise<UpstreamAccount> {
+  private async accountWithToken(account: string, purpose: RequestPurpose): Promise<UpstreamAccount> {
     const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
     const isKnownToBeAvailable = hasToken && purpose.isUpstreamAvailable === true;
     const found = isKnownToBeAvailable ? await this.find(account) : await this.findOpen(account);
-    const may = await this.admitOpen(account, found, purpose);
+    const may = await this.takeTokenOf(account, found, purpose);
     // Reads the account again, because it may have changed during the wait for a token.
-    return { ...(hasToken ? found : await this.find(account)), admission: may };
+    return { ...(hasToken ? found : await this.find(account)), tokenCheck: may };
   }
 
   /**
@@ -325,7 +329,7 @@ export class BudgetedUpstream {
    * @param unused number of unused tokens that are returned to the budget first
    */
   private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
-    const { signal: stop, release } = anySignalOf(this.stopping.signal, signal);
+    const { signal: stop, release } = combineAbortSignals(this.stopping.signal, signal);
     const wait = this.waits.run(
       `${kind} ${account}`,
       async () => {
@@ -375,7 +379,7 @@ export class BudgetedUpstream {
       return result;
     } catch (error) {
       await this.recordRefusal(account, rate, error);
-      if (!wasOpen && circuit.isOpen() && meansUpstreamIsDown(error)) await this.hold(account, 'away', error);
+      if (!wasOpen && circuit.isOpen() && isUpstreamDownError(error)) await this.hold(account, 'away', error);
       throw error;
     }
   }
@@ -437,7 +441,7 @@ export class BudgetedUpstream {
  * refused the account before.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
-  if (meansUpstreamIsDown(error)) return before;
+  if (isUpstreamDownError(error)) return before;
   if (error instanceof UpstreamIsTidingsError) return 'loop';
   if (!(error instanceof UpstreamStatusError)) return undefined;
   if (error.status === 401) return 'refused';

@@ -32,7 +32,7 @@ const HALF_OPEN_AFTER_MS = 5_000;
  * Returns true if an error shows that upstream is down: no connection, no answer, or a 5xx answer. A 4xx
  * answer or an unreadable reply shows that upstream is running.
  */
-export function meansUpstreamIsDown(error: unknown): boolean {
+export function isUpstreamDownError(error: unknown): boolean {
   return (
     error instanceof UpstreamUnreachableError ||
     error instanceof UpstreamTimeoutError ||
@@ -43,7 +43,7 @@ export function meansUpstreamIsDown(error: unknown): boolean {
 
 /** Returns true if upstream sent no answer at all, not even a 5xx. */
 function isUnanswered(error: unknown): boolean {
-  return meansUpstreamIsDown(error) && !(error instanceof UpstreamStatusError);
+  return isUpstreamDownError(error) && !(error instanceof UpstreamStatusError);
 }
 
 /** Outcome that shows that upstream is running: the result of a request, or an error such as a 4xx answer. */
@@ -110,7 +110,7 @@ export class CircuitBreaker {
   }
 
   private newPolicy(): CircuitBreakerPolicy {
-    return circuitBreaker(handleWhen(meansUpstreamIsDown), {
+    return circuitBreaker(handleWhen(isUpstreamDownError), {
       halfOpenAfter: HALF_OPEN_AFTER_MS,
       breaker: this.breaker,
     });
@@ -163,7 +163,7 @@ async function answered<T>(
     return { result: await request() };
   } catch (error) {
     if (isOwnFault(error)) throw new OwnFault(error);
-    if (meansUpstreamIsDown(error)) throw error;
+    if (isUpstreamDownError(error)) throw error;
     return { error };
   }
 }

@@ -8,15 +8,15 @@ import {
   type TokenAttempt,
 } from './request-budget.js';
 
-const takeToken = LuaScript.from(import.meta.url, 'lua/take-token.lua');
+const takeTokenScript = LuaScript.from(import.meta.url, 'lua/take-token.lua');
 
-const returnTokens = LuaScript.from(import.meta.url, 'lua/return-tokens.lua');
+const returnTokensScript = LuaScript.from(import.meta.url, 'lua/return-tokens.lua');
 
-const readUsage = LuaScript.from(import.meta.url, 'lua/read-usage.lua');
+const readUsageScript = LuaScript.from(import.meta.url, 'lua/read-usage.lua');
 
-const shrinkBudget = LuaScript.from(import.meta.url, 'lua/shrink-budget.lua');
+const shrinkBudgetScript = LuaScript.from(import.meta.url, 'lua/shrink-budget.lua');
 
-const growBudget = LuaScript.from(import.meta.url, 'lua/grow-budget.lua');
+const growBudgetScript = LuaScript.from(import.meta.url, 'lua/grow-budget.lua');
 
 /**
  * Time in milliseconds in which several 429 answers halve the budget only once. The later answers belong to
@@ -38,7 +38,11 @@ export class RedisRequestBudget implements AdaptiveBudget {
 
   async tryAcquire(account: string, rate: number, kind: RequestClass, unused = 0): Promise<TokenAttempt> {
     const requestedAt = performance.now();
-    const reply = await takeToken.run(this.redis, { bucket: this.bucketOf(account) }, { rate, kind, unused });
+    const reply = await takeTokenScript.run(
+      this.redis,
+      { bucket: this.bucketOf(account) },
+      { rate, kind, unused },
+    );
     const { waitMs, shrunk } = reply as { waitMs: number; shrunk: number };
     if (shrunk === 1) this.shrunk.add(account);
     return { waitMs, requestedAt };
@@ -61,12 +65,12 @@ export class RedisRequestBudget implements AdaptiveBudget {
   }
 
   async returnToken(account: string, rate: number): Promise<void> {
-    await returnTokens.run(this.redis, { bucket: this.bucketOf(account) }, { rate, count: 1 });
+    await returnTokensScript.run(this.redis, { bucket: this.bucketOf(account) }, { rate, count: 1 });
   }
 
   /** Reads how much of an account's budget all processes together use. */
   async usage(account: string, rate: number): Promise<BudgetUsage> {
-    const reply = await readUsage.run(this.redis, { bucket: this.bucketOf(account) }, { rate });
+    const reply = await readUsageScript.run(this.redis, { bucket: this.bucketOf(account) }, { rate });
     const usage = reply as Record<keyof BudgetUsage, string>;
     return {
       allowed: Number(usage.allowed),
@@ -77,13 +81,13 @@ export class RedisRequestBudget implements AdaptiveBudget {
   }
 
   async shrink(account: string, rate: number): Promise<void> {
-    await shrinkBudget.run(this.redis, { bucket: this.bucketOf(account) }, { rate, burstMs: BURST_MS });
+    await shrinkBudgetScript.run(this.redis, { bucket: this.bucketOf(account) }, { rate, burstMs: BURST_MS });
     this.shrunk.add(account);
   }
 
   async grow(account: string, rate: number): Promise<void> {
     if (!this.shrunk.has(account)) return;
-    const isShrunk = await growBudget.run(
+    const isShrunk = await growBudgetScript.run(
       this.redis,
       { bucket: this.bucketOf(account) },
       { rate, share: GROWTH },

@@ -2,7 +2,7 @@ import { accountKeys, LuaScript, pause, type RedisClient } from '#platform';
 import { BudgetExhaustedError } from './request-budget.js';
 import type { RequestRateLimiter } from './request-rate-limiter.js';
 
-const takeShare = LuaScript.from(import.meta.url, 'lua/take-share.lua');
+const takeShareScript = LuaScript.from(import.meta.url, 'lua/take-share.lua');
 
 /**
  * Implements {@link RequestRateLimiter} in Redis, by Redis' clock. In any t seconds, an account may make at most
@@ -22,7 +22,9 @@ export class RedisRequestRateLimiter implements RequestRateLimiter {
     const start = performance.now();
     for (;;) {
       const interval = 1_000 / requestsPerSecond;
-      const waitMs = Number(await takeShare.run(this.redis, { share }, { interval, burst: this.burst }));
+      const waitMs = Number(
+        await takeShareScript.run(this.redis, { share }, { interval, burst: this.burst }),
+      );
       const waited = performance.now() - start;
       if (waitMs === 0) return waited;
       if (waited + waitMs > patienceMs) throw new BudgetExhaustedError(waitMs);

@@ -98,8 +98,8 @@ export interface BudgetUsage {
   /** Recent requests per second, as a moving average. The weight of a request halves every ten seconds. */
   used: number;
   /**
-   * The part of {@link used} that takes tokens from the first requests of polls. The first requests of polls are not
-   * counted. A read of older messages is counted only if a poll waited when the read took its token.
+   * The part of {@link used} that leaves fewer tokens for the first requests of polls. It excludes these first
+   * requests. It includes a read of older messages only if a poll waited when the read took its token.
    */
   usedByOthers: number;
   /**

@@ -1,4 +1,4 @@
-/** Runs work in named queues. The work of one queue runs one piece at a time, in the order of arrival. */
+/** Runs work in named queues. Each queue runs one piece of work at a time, in the order of arrival. */
 export class SerialQueues {
   private readonly ends = new Map<string, Promise<void>>();
 

@@ -1,6 +1,6 @@
 import { isAxiosError } from 'axios';
-import { beginningOf, clockOfThisMachine, parseRetryAfter } from '#platform';
-import { GATEWAY_HEADER } from './gateway-mark.js';
+import { truncateText, clockOfThisMachine, parseRetryAfter } from '#platform';
+import { GATEWAY_HEADER } from './gateway-header.js';
 import { isRecord } from '../reply/message.js';
 import {
   UpstreamConnectionLostError,
@@ -127,7 +127,7 @@ function messageOf(text: unknown): string {
   } catch {
     // The body is not JSON: the whole text is the message.
   }
-  return beginningOf(words.replace(/\s+/g, ' ').trim(), MAX_ERROR_MESSAGE_LENGTH);
+  return truncateText(words.replace(/\s+/g, ' ').trim(), MAX_ERROR_MESSAGE_LENGTH);
 }
 
 function headerOf(headers: ReplyHead['headers'], name: string): string | undefined {

@@ -19,10 +19,10 @@ export interface FreshPost {
   length: number;
   /** Time that the connection, the request and the whole reply may take together, in milliseconds. */
   timeoutMs: number;
-  /** Time limit after which the exchange no longer begins. */
+  /** Limit for the start of the exchange. After this limit, no connection is opened. */
   limit?: TimeLimit | undefined;
   /** Check that is awaited once the connection is established. If it rejects, the request is not written. */
-  admission?: BudgetTokenCheck | undefined;
+  tokenCheck?: BudgetTokenCheck | undefined;
   /** Maximum size of the reply's body, in bytes. */
   maxBytes: number;
 }
@@ -43,9 +43,9 @@ const DECODERS: ReadonlyMap<string, (body: Buffer, options: { maxOutputLength: n
 
 /**
  * Makes a POST on a new connection. If the connection cannot be established, upstream certainly did not receive the
- * request. If a reused connection broke, it would be uncertain whether upstream received the request. The exchange does
- * not begin after the time limit, and the request is not written when the whole exchange should have ended, even if the
- * process was paused in between.
+ * request. If a reused connection broke, it would be uncertain whether upstream received the request. No connection is
+ * opened after `post.limit`. The request is not written once `post.timeoutMs` has passed, even if the process was
+ * suspended meanwhile.
  * @throws {UpstreamRequestNotSentError} if the request was not written
  * @throws {UpstreamError} if no whole reply was received
  */
@@ -84,7 +84,8 @@ class FreshExchange {
     // Prevents an unhandled rejection if this promise rejects before `run` is called.
     this.failed.catch(() => undefined);
     this.wholeExchange = new TimeLimit(post.timeoutMs);
-    // Checked after `wholeExchange` has begun: a pause in between must not extend the time limit.
+    // Check the limit only after `wholeExchange` has started. Otherwise, a suspension of the process between the two
+    // steps would not count towards the timeout.
     if (post.limit?.isOver() === true) throw new UpstreamRequestNotSentError();
     this.url = new URL(post.url);
     this.socket = openConnection(this.url);
@@ -107,7 +108,7 @@ class FreshExchange {
   private async exchange(): Promise<FreshPostReply> {
     await this.connected();
     try {
-      await this.post.admission?.();
+      await this.post.tokenCheck?.();
     } catch (error) {
       throw new UpstreamRequestNotSentError({ cause: error });
     }

@@ -8,7 +8,7 @@ import {
   createUpstreamStatusError,
   type ReplyHead,
 } from './http-failure.js';
-import type { HttpRead, HttpReadClient, HttpReply } from './http-reads.js';
+import type { HttpRead, HttpReadClient, HttpReply } from './http-read-client.js';
 import { LargeReplySlots } from './large-reply-slots.js';
 import { UpstreamReplyTooLargeError } from '../upstream-error.js';
 import type { UpstreamAddress } from '../upstream.js';
@@ -55,12 +55,12 @@ export class HttpReplyReader {
    * @throws {UpstreamError} if the request fails or the reply is not valid
    */
   async read(
-    { baseUrl, admission }: UpstreamAddress,
+    { baseUrl, tokenCheck }: UpstreamAddress,
     request: Pick<HttpRead, 'url' | 'headers'>,
     consumer: BodyConsumer,
     limits: ReplyLimits,
   ): Promise<ReplyHead['headers']> {
-    await admission?.();
+    await tokenCheck?.();
     const exchange = new Exchange(this.timeoutMs);
     // Number of bytes of the body that arrived, counted before decompression. If the request fails early,
     // `exchange.received` may be 0 although bytes have arrived.
@@ -71,7 +71,7 @@ export class HttpReplyReader {
       const onBytes = (count: number): void => {
         arrived += count;
       };
-      const response = await this.reads.get({ ...request, signal, admission, onBytes });
+      const response = await this.reads.get({ ...request, signal, tokenCheck, onBytes });
       assertIsUpstream(response);
       if (!isSuccessfulReply(response))
         throw createUpstreamStatusError(response, await beginningOf(response.body));

@@ -6,14 +6,17 @@ import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse 
 import FormData from 'form-data';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import { BudgetExhaustedError } from '../budget/request-budget.js';
-import { addBudgetTokenCheckToAgent, createTransportWithBudgetTokenCheck } from './http-admitting-agent.js';
+import {
+  addBudgetTokenCheckToAgent,
+  createTransportWithBudgetTokenCheck,
+} from './http-token-checking-agent.js';
 import {
   type ContactList,
   ContactListReader,
   type ContactReader,
   MAX_CONTACT_LIST_BYTES,
 } from '../reply/contact-list.js';
-import { GATEWAY_HEADER } from './gateway-mark.js';
+import { GATEWAY_HEADER } from './gateway-header.js';
 import {
   assertReplyIsNotFromTidings,
   parseReplyDate,
@@ -22,13 +25,13 @@ import {
   createUpstreamStatusError,
 } from './http-failure.js';
 import { postOnFreshConnection } from './http-fresh-post.js';
-import { type HttpRead, HttpReadClient } from './http-reads.js';
+import { type HttpRead, HttpReadClient } from './http-read-client.js';
 import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord } from '../reply/message.js';
 import { MessagePageReader } from '../reply/message-page.js';
 import { UpstreamReplyUnreadableError, UpstreamRequestNotSentError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
-import { hashOfUpstreamAddress } from '../upstream-stamp.js';
+import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
 
 /**
  * Default of the maximum size of a reply, in bytes. A page of messages that is larger is requested again in smaller
@@ -79,7 +82,7 @@ export class HttpUpstream implements Upstream {
   async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
     const form = toForm(send);
     try {
-      await admitBeforePost(address.admission);
+      await checkTokenBeforePost(address.tokenCheck);
       const reply = await postOnFreshConnection({
         url: `${address.baseUrl}/messages/send`,
         headers: { ...form.getHeaders(), ...headersOf(address) },
@@ -88,7 +91,7 @@ export class HttpUpstream implements Upstream {
         length: form.getLengthSync(),
         timeoutMs: this.timeoutMs,
         limit,
-        admission: address.admission,
+        tokenCheck: address.tokenCheck,
         maxBytes: this.maxReplyBytes,
       });
       assertReplyIsNotFromTidings(reply);
@@ -155,15 +158,15 @@ export class HttpUpstream implements Upstream {
     query: UpstreamQuery = [],
   ): Promise<AxiosResponse<string>> {
     const request = getRequest(address, path, query);
-    const transport = createTransportWithBudgetTokenCheck(request.url, address.admission);
-    return this.exchange({ ...request, ...this.agents, transport }, address.admission);
+    const transport = createTransportWithBudgetTokenCheck(request.url, address.tokenCheck);
+    return this.exchange({ ...request, ...this.agents, transport }, address.tokenCheck);
   }
 
   private async exchange(
     request: AxiosRequestConfig,
-    admission: BudgetTokenCheck | undefined,
+    tokenCheck: BudgetTokenCheck | undefined,
   ): Promise<AxiosResponse<string>> {
-    await admission?.();
+    await tokenCheck?.();
     const deadline = AbortSignal.timeout(this.timeoutMs);
     let response: AxiosResponse<string>;
     try {
@@ -186,9 +189,9 @@ export class HttpUpstream implements Upstream {
  * @throws {BudgetExhaustedError} if the budget has no token in time
  * @throws {UpstreamRequestNotSentError} if the check failed for another reason
  */
-async function admitBeforePost(admission: BudgetTokenCheck | undefined): Promise<void> {
+async function checkTokenBeforePost(tokenCheck: BudgetTokenCheck | undefined): Promise<void> {
   try {
-    await admission?.();
+    await tokenCheck?.();
   } catch (error) {
     throw error instanceof BudgetExhaustedError ? error : new UpstreamRequestNotSentError({ cause: error });
   }

@@ -31,7 +31,7 @@ describe('a message of upstream', () => {
     });
   });
 
-  it('with only an id, or with fields of the wrong type, is parsed', () => {
+  it('is parsed even if it has only an id, or fields of the wrong type', () => {
     const bare = { direction: 'other', body: '', attachments: 0, delivered: false, read: false };
     expect(parseMessage({ id: 7 })).toEqual({ ...bare, id: '7', raw: { id: 7 } });
     const odd = { id: 'x', from: 1, to: [], message: null, timestamp: {}, attachments: 'a', status: 'read' };
@@ -42,7 +42,7 @@ describe('a message of upstream', () => {
     });
   });
 
-  it.each([null, 42, 'text', [], {}, { id: '' }, { id: null }, { id: {} }, { id: true }])(
+  it.each([null, 42, 'text', [], {}, { id: '' }, { id: '\ud83d' }, { id: null }, { id: {} }, { id: true }])(
     'without a valid id is not parsed: %p',
     (value) => {
       expect(parseMessage(value)).toBeUndefined();

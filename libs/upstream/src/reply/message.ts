@@ -57,12 +57,15 @@ export function parseMessage(value: unknown): UpstreamMessage | undefined {
   };
 }
 
+/** Half of a surrogate pair. UTF-8 cannot represent it, so neither Redis nor a URL would contain the same id. */
+const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
+
 /**
  * Returns an id as text; a number becomes decimal text. Returns undefined if the value is neither a non-empty
- * string nor a finite number.
+ * string of whole characters nor a finite number.
  */
 export function parseId(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value;
+  if (typeof value === 'string') return value === '' || UNPAIRED_SURROGATE.test(value) ? undefined : value;
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
 }
 
@@ -71,12 +74,12 @@ const SECONDS_END = 100_000_000_000;
 /** Latest time that a `Date` can represent, in milliseconds since 1970. */
 const MAX_TIME_MS = 8_640_000_000_000_000;
 
-/** A date and time without a time zone: taken as UTC, because the time zone of the process means nothing to upstream. */
+/** A date and time without a time zone. It is read as UTC, because upstream does not know this process's time zone. */
 const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/;
 
 /**
- * Returns a timestamp in milliseconds since 1970. Returns undefined if it is unreadable, and for a time that is not
- * after the beginning of 1970: upstream probably has no timestamp then, and sends a default such as `0001-01-01`.
+ * Returns a timestamp in milliseconds since 1970. Returns undefined if the timestamp is unreadable, or is not after the
+ * beginning of 1970. In the second case, upstream probably has no timestamp and sends a default such as `0001-01-01`.
  */
 function parseTimestamp(value: unknown): number | undefined {
   const time = parseTime(value);

@@ -7,7 +7,8 @@ const RECORDED = { isRecorded: true, hasMore: false, failingMs: 0 };
 function finished(id: string): FinishedAttempt {
   return {
     delivery: {
-      ...{ id, claimId: 'c', endpointId: 'e', eventId: 'v', defaultConcurrency: 20, attempts: 0, body: '{}' },
+      ...{ id, claimId: 'c', endpointId: 'e', url: 'https://e', eventId: 'v' },
+      ...{ defaultConcurrency: 20, attempts: 0, body: '{}' },
     },
     attempt: { at: '', durationMs: 1, statusCode: 204, reply: '', error: null },
     settlement: { status: 'succeeded' },

@@ -21,7 +21,7 @@ describe('the attempt slots of a process', () => {
     expect(await slots.acquire('hangs', 50, 0)).toBe(50);
   });
 
-  it('become free for other webhooks as soon as attempts of hanging webhooks end, however many hang', async () => {
+  it('are not all taken by hanging webhooks: a healthy webhook still gets slots while 49 webhooks hang', async () => {
     const slots = new AttemptSlots(1_000);
     const hanging = new Map(Array.from({ length: 49 }, (_, n) => [`hangs ${n}`, 0]));
     for (let n = 0; n < 50; n++) {
@@ -33,7 +33,7 @@ describe('the attempt slots of a process', () => {
     expect(await slots.acquire('healthy', 50, 0)).toBeGreaterThanOrEqual(5);
   });
 
-  it('end all waits when one slot is released: one waiting webhook gets the slot, the others get none', async () => {
+  it('wake all waiting webhooks when one slot is released: one webhook gets the slot, the others get none', async () => {
     const slots = new AttemptSlots(1);
     expect(await slots.acquire('first', 1, 0)).toBe(1);
     const waiting = Array.from({ length: 30 }, (_, n) => slots.acquire(`waits ${n}`, 1, 10_000));
@@ -42,7 +42,7 @@ describe('the attempt slots of a process', () => {
     expect(taken.reduce((sum, n) => sum + n, 0)).toBe(1);
   });
 
-  it('are not waited for by a webhook that has one', async () => {
+  it('are refused at once to a webhook that already has a slot if no other slot is free', async () => {
     const slots = new AttemptSlots(1);
     expect(await slots.acquire('a', 1, 0)).toBe(1);
     expect(await slots.acquire('a', 1, 3_600_000)).toBe(0);

@@ -2,9 +2,9 @@ import { setMaxListeners } from 'node:events';
 import { pause } from '#platform';
 
 /**
- * Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. A webhook never
- * occupies more slots than are free, except its first one. Free slots therefore remain for other webhooks when many
- * receivers hang.
+ * Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. A webhook that
+ * already has a slot gets further slots only if it then occupies no more slots than are free. Free slots therefore
+ * remain for other webhooks when many receivers hang.
  */
 export class AttemptSlots {
   private free: number;

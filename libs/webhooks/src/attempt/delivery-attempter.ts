@@ -11,7 +11,7 @@ import {
   throttlingAfterAttempt,
 } from '../delivery/retry-policy.js';
 import { signDelivery } from '../endpoint/signature.js';
-import { DecryptedSecretCache } from '../endpoint/opened-secrets.js';
+import { DecryptedSecretCache } from '../endpoint/decrypted-secret-cache.js';
 import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
 /** A finished delivery attempt, the next step of the delivery, and the throttling of the endpoint. */

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { DeadlineError, type Logger, pause, TimeLimit, traceIdLogField, withDeadline } from '#platform';
 import { AttemptRecorder } from './attempt-recorder.js';
 import { AttemptSlots } from './attempt-slots.js';
-import type { BacklogRefill } from '../dispatch/backlog-refill.js';
+import type { BacklogRefiller } from '../dispatch/backlog-refiller.js';
 import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
@@ -61,7 +61,7 @@ export class DeliveryRunner {
   private readonly recordWithinMs: number;
   /** The running claims, at most one per endpoint. See {@link keyOf} for the keys. */
   private readonly runs = new Map<string, WorkRun>();
-  /** The endpoints that got no further slot while they had one. */
+  /** The endpoints that have running attempts but got no slot for further deliveries. */
   private readonly short = new Map<string, { account: string; endpointId: string }>();
   /** The delivery attempts that are running now. */
   private readonly attempts = new Set<Promise<void>>();
@@ -72,8 +72,8 @@ export class DeliveryRunner {
 
   constructor(
     private readonly store: DeliveryStore,
-    private readonly endpoints: Pick<EndpointStore, 'disable'>,
-    private readonly backlog: Pick<BacklogRefill, 'refill'>,
+    private readonly endpoints: Pick<EndpointStore, 'disable' | 'find'>,
+    private readonly backlog: Pick<BacklogRefiller, 'refill'>,
     private readonly attempter: DeliveryAttempter,
     private readonly jobs: DeliveryJobs,
     private readonly settings: DeliveryWorkerSettings,
@@ -91,13 +91,14 @@ export class DeliveryRunner {
   /**
    * Starts attempts of an endpoint's due deliveries, as far as the limits of the endpoint and of this process allow.
    * Resolves when these attempts are started. Later, each attempt that ends makes the worker claim further deliveries.
-   * A call during a claim waits for that claim and one more: the running claim may have missed what became due.
+   * A call during a claim waits for that claim and a second claim, because the running claim may have missed deliveries
+   * that became due meanwhile.
    */
   work(account: string, endpointId: string): Promise<void> {
     const run = this.runs.get(keyOf(account, endpointId));
     if (run === undefined) return this.startRun(account, endpointId);
     run.next ??= run.done
-      // The callers that waited for the failed claim get its error.
+      // Ignore an error of the running claim: the callers that waited for that claim get the error.
       .catch(() => undefined)
       .then(() => this.startRun(account, endpointId));
     return run.next;
@@ -161,7 +162,7 @@ export class DeliveryRunner {
     for (let more = true; more && !this.draining;) {
       const room = await this.slots.acquire(key, MAX_CLAIMED, SLOT_WAIT_MS);
       if (room === 0) {
-        // The end of an attempt continues the claim.
+        // When an attempt of the endpoint ends, its slot becomes free and the claim continues.
         if (this.slots.isUsedBy(key)) this.short.set(key, { account, endpointId });
         return;
       }
@@ -212,8 +213,8 @@ export class DeliveryRunner {
     delivery: ClaimedDelivery,
     limit: TimeLimit,
   ): void {
-    // If the process began to shut down during the claim, release the delivery instead of attempting it. Also if the
-    // process was suspended: another process may have delivered the event meanwhile, and later events after it.
+    // Release the delivery instead of attempting it if the process began to shut down during the claim, or if it was
+    // suspended. During a suspension, another process may have delivered this event and later events.
     const signal = this.draining || limit.isOver() ? AbortSignal.abort() : this.aborting.signal;
     const task = this.attempt(account, endpoint, delivery, signal).then(() => {
       this.attempts.delete(task);
@@ -252,7 +253,7 @@ export class DeliveryRunner {
     }
   }
 
-  /** Claims deliveries of an endpoint that got no further slot, because a slot is free now. */
+  /** Called when a slot has become free. Continues the claim of an endpoint that got no slot for further deliveries. */
   private continueShort(): void {
     const [first] = this.short;
     if (first === undefined) return;
@@ -275,9 +276,12 @@ export class DeliveryRunner {
       await this.returnDelivery(account, delivery);
       return false;
     }
-    const settled = await this.record(account, endpoint, delivery, result);
+    const until = performance.now() + this.recordWithinMs;
+    result = await this.disableIfGone(account, endpoint, result, until);
+    const { attempt, decision, throttling } = result;
+    const settlement = deliveryStateAfter(decision);
+    const settled = await this.recorder.record(account, { delivery, attempt, settlement, throttling }, until);
     this.logAttempt(account, delivery, result, settled);
-    const { decision } = result;
     if (await this.disableIfFailing(account, endpoint, result, settled)) {
       await this.store.endPending(account, delivery.endpointId);
     }
@@ -289,8 +293,8 @@ export class DeliveryRunner {
 
   /**
    * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint was disabled because
-   * of the given attempt. Also returns true after the reply 410 Gone: {@link record} has then already disabled the
-   * endpoint.
+   * of the given attempt. Also returns true after the reply 410 Gone: {@link disableIfGone} has then already disabled
+   * the endpoint.
    */
   private async disableIfFailing(
     account: string,
@@ -307,35 +311,24 @@ export class DeliveryRunner {
   }
 
   /**
-   * Records an attempt. Retries a failed write while the lease lasts, because the receiver gets the event again if the
-   * attempt is not recorded.
+   * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
+   * between the two steps could leave the endpoint enabled. If the endpoint has another URL meanwhile, the reply says
+   * nothing about that URL: returns the result with a retry at once.
    */
-  private async record(
+  private async disableIfGone(
     account: string,
     { id, url }: EndpointForDelivery,
-    delivery: ClaimedDelivery,
-    { attempt, decision, throttling }: AttemptResult,
-  ): Promise<SettlementResult> {
-    const until = performance.now() + this.recordWithinMs;
-    if (decision.kind === 'gone') await this.disableGone(account, { id, url }, decision.reason, until);
-    const settlement = deliveryStateAfter(decision);
-    return this.recorder.record(account, { delivery, attempt, settlement, throttling }, until);
-  }
-
-  /**
-   * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
-   * between the two steps could leave the endpoint enabled.
-   */
-  private async disableGone(
-    account: string,
-    { id, url }: Pick<EndpointForDelivery, 'id' | 'url'>,
-    reason: string,
+    result: AttemptResult,
     until: number,
-  ): Promise<void> {
+  ): Promise<AttemptResult> {
+    const { decision } = result;
+    if (decision.kind !== 'gone') return result;
     for (;;) {
       try {
-        await this.endpoints.disable(account, id, reason, url);
-        return;
+        if (await this.endpoints.disable(account, id, decision.reason, url)) return result;
+        const current = await this.endpoints.find(account, id);
+        const hasMoved = current !== undefined && current.enabled && current.url !== url;
+        return hasMoved ? { ...result, decision: { kind: 'retry', waitMs: 0 } } : result;
       } catch (error) {
         if (performance.now() + RECORD_RETRY_MS > until) throw error;
         await pause(RECORD_RETRY_MS);

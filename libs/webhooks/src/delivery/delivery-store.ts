@@ -9,6 +9,8 @@ export interface ClaimedDelivery {
   /** Id of the claim. If the delivery has been claimed again since, the store ignores updates with this id. */
   claimId: string;
   endpointId: string;
+  /** URL of the endpoint at the time of the claim. */
+  url: string;
   eventId: string;
   /** Max requests in flight to an endpoint that has no `maxConcurrency` of its own. */
   defaultConcurrency: number;
@@ -167,7 +169,7 @@ export interface DeliveryStore {
   /**
    * Stores new deliveries, which are due at once. Skips deliveries that already exist, and deliveries to removed
    * endpoints. If an endpoint is disabled or its backlog is full, its delivery is not stored. Instead, the event is
-   * recorded in the newest of the endpoint's {@link Gap}s. After the backlog was full, {@link DeliveryStore.refill}
+   * recorded in the newest of the endpoint's {@link Gap}s. If the backlog was full, {@link DeliveryStore.refill}
    * creates the delivery later.
    * @param reader lease under which the events were read from the log, if any
    * @throws {EventLogReaderLeaseLostError} if the lease belongs to another process

@@ -86,7 +86,7 @@ describe('the throttling after an attempt', () => {
     expect(throttlingAfterAttempt(outcome(status), now)).toEqual({ slowsDown, pauseMs: 0 });
   });
 
-  it('pauses the endpoint as long as the Retry-After of a 429 asks, but an hour at most, and not for another status', () => {
+  it('pauses the endpoint for the time in the Retry-After of a 429, at most an hour; other statuses cause no pause', () => {
     const pauseMs = (status: number, retryAfter: string): number =>
       throttlingAfterAttempt(outcome(status, { retryAfter }), now).pauseMs;
     expect(pauseMs(429, '60')).toBe(60_000);

@@ -36,7 +36,7 @@ function cacheOf(maxPools: number, maxAgeMs: number): ConnectionPoolCache<FakePo
   return cache;
 }
 
-it('uses one pool per origin', () => {
+it('the connection pool cache uses one pool per origin', () => {
   const cache = cacheOf(2, ETERNITY_MS);
   const pool = cache.get(ORIGIN);
   expect(cache.get(ORIGIN)).toBe(pool);
@@ -44,7 +44,7 @@ it('uses one pool per origin', () => {
   expect(pool.isClosing).toBe(false);
 });
 
-it('opens a new pool when a pool reaches its max age, and lets the requests of the old one end', async () => {
+it('the connection pool cache opens a new pool when a pool reaches its maximum age, and lets the requests of the old pool end', async () => {
   const cache = cacheOf(2, 1);
   const old = cache.get(ORIGIN);
   let current = old;
@@ -56,14 +56,14 @@ it('opens a new pool when a pool reaches its max age, and lets the requests of t
   expect(current).toMatchObject({ isClosing: false, isDestroyed: false });
 });
 
-it('closes the pool that was not used for the longest time when it has too many', () => {
+it('the connection pool cache closes the least recently used pool when it has too many pools', () => {
   const cache = cacheOf(1, ETERNITY_MS);
   const first = cache.get(ORIGIN);
   cache.get('http://other.example');
   expect(first).toMatchObject({ isClosing: true, isDestroyed: false });
 });
 
-it('destroys all pools when it is closed, also those whose requests have not ended', async () => {
+it('the connection pool cache destroys all pools when it is closed, even pools with running requests', async () => {
   const cache = cacheOf(1, ETERNITY_MS);
   const pools = [cache.get(ORIGIN), cache.get('http://other.example')];
   await cache.close();

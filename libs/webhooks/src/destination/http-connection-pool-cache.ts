@@ -33,7 +33,7 @@ export class ConnectionPoolCache<T extends Closable> {
     });
   }
 
-  /** Returns the connection pool of an origin. Opens a pool if there is none or it has reached its max age. */
+  /** Returns the connection pool of an origin. Opens a pool if there is none or the old pool has expired. */
   get(origin: string): T {
     const cached = this.pools.get(origin);
     if (cached !== undefined) return cached;

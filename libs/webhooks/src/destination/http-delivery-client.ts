@@ -27,8 +27,8 @@ const MAX_HEADER_BYTES = 16_384;
  * forbidden. The address of the connected peer is checked again before anything is sent.
  */
 export class HttpDeliveryClient implements DeliveryClient {
-  // The cache limits the age of connections, because undici's `clientTtl` reads the clock once for each connection of
-  // the pool, twice a request.
+  // The cache limits the age of connections. Undici's `clientTtl` would take more time: twice per request, it reads the
+  // clock for each connection of the pool.
   private readonly pools = new ConnectionPoolCache<Pool>(
     { maxPools: MAX_ORIGINS, maxAgeMs: MAX_CONNECTION_AGE_MS },
     (origin) => this.open(origin),

@@ -1,14 +1,14 @@
-import { beginningOf } from '#platform';
+import { truncateText } from '#platform';
 
 const MAX_LENGTH = 300;
 
 /** Describes in one line why a request failed, for the stored attempt of the delivery. */
 export function describeRequestFailure(error: unknown): string {
   const cause = innermost(error);
-  if (!(cause instanceof Error)) return beginningOf(String(cause), MAX_LENGTH);
+  if (!(cause instanceof Error)) return truncateText(String(cause), MAX_LENGTH);
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   const text = code === '' || cause.message.includes(code) ? cause.message : `${code}: ${cause.message}`;
-  return beginningOf(text === '' ? cause.name : text, MAX_LENGTH);
+  return truncateText(text === '' ? cause.name : text, MAX_LENGTH);
 }
 
 /**

@@ -4,7 +4,7 @@ import type { DeliveryRunner } from '../attempt/delivery-runner.js';
 import type { DeliveryJobsWithReconcileTask } from '../delivery/delivery-hints.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
-import type { RecentEventCache } from '../delivery/recent-events.js';
+import type { RecentEventCache } from '../delivery/recent-event-cache.js';
 import { EndpointIndexCache } from '../endpoint/endpoint-index-cache.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 

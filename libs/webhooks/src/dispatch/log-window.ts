@@ -69,13 +69,13 @@ function lastPositionBefore(time: number): string {
 }
 
 /** Returns the greatest possible position in the event log before the given position. */
-export function logPositionBefore(position: string): string {
+export function previousLogPosition(position: string): string {
   const { ms, n } = partsOf(position);
   return n > 0n ? `${ms}-${n - 1n}` : `${ms - 1n}-${MAX_COUNTER}`;
 }
 
 /** Returns the smallest possible position in the event log after the given position. */
-export function logPositionAfter(position: string): string {
+export function nextLogPosition(position: string): string {
   const { ms, n } = partsOf(position);
   return `${ms}-${n + 1n}`;
 }

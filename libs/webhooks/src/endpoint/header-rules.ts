@@ -10,7 +10,10 @@ const PRINTABLE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 const RESERVED =
   /^(?:webhook-.*|content-.*|proxy-.*|host|user-agent|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** Returns true for a header that callers cannot configure, and that a header stored by an earlier build never replaces. */
+/**
+ * Returns true for a header that only Tidings may set. Callers cannot configure such a header, and one that an earlier
+ * build stored is ignored.
+ */
 export function isReservedHeader(name: string): boolean {
   return RESERVED.test(name);
 }

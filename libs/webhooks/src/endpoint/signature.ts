@@ -4,7 +4,7 @@ const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
 /** Returns a new signing secret: `whsec_` and 32 random bytes in base64. */
-export function newSigningSecret(): string {
+export function generateSigningSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 

@@ -1,13 +1,13 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { DeliveriesOverview, DeliveriesOverviewReader } from '../delivery/deliveries-overview.js';
-import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
+import { BACKLOG_CONSTANTS } from './backlog-constants.js';
 
 /** Max failing endpoints that the summary lists. */
 const MAX_FAILING = 20;
 
-const OVERVIEW = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', {
+const deliveriesOverviewScript = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', {
   MAX_FAILING,
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
+  ...BACKLOG_CONSTANTS,
 });
 
 type Counts = Record<
@@ -24,11 +24,12 @@ export class RedisDeliveriesOverviewReader implements DeliveriesOverviewReader {
 
   async overview(account: string): Promise<DeliveriesOverview> {
     const keys = accountKeys(this.prefix, account);
-    const { pending, succeeded, failed, count, disabled, due, oldestDueMs, failing } = (await OVERVIEW.run(
-      this.redis,
-      { webhooks: keys('webhooks') },
-      { base: keys('') },
-    )) as Counts & { failing: string[] };
+    const { pending, succeeded, failed, count, disabled, due, oldestDueMs, failing } =
+      (await deliveriesOverviewScript.run(
+        this.redis,
+        { webhooks: keys('webhooks') },
+        { base: keys('') },
+      )) as Counts & { failing: string[] };
     return {
       counts: { pending, succeeded, failed },
       endpoints: { count, disabled, due },

@@ -1,34 +1,48 @@
 import { LuaScript } from '#platform';
-import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
+import { BACKLOG_CONSTANTS } from './backlog-constants.js';
 
 /** Creates deliveries of events to endpoints. */
-export const CREATE_DELIVERIES = LuaScript.from(import.meta.url, 'lua/create-deliveries.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const createDeliveriesScript = LuaScript.from(
+  import.meta.url,
+  'lua/create-deliveries.lua',
+  BACKLOG_CONSTANTS,
+);
 /** Creates deliveries of past events, and makes existing deliveries pending and due again. */
-export const REPLAY_DELIVERIES = LuaScript.from(import.meta.url, 'lua/replay-deliveries.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
-/** Counts the deliveries that {@link REPLAY_DELIVERIES} would make pending. */
-export const COUNT_DELIVERIES_TO_REPLAY = LuaScript.from(import.meta.url, 'lua/count-replay.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const replayDeliveriesScript = LuaScript.from(
+  import.meta.url,
+  'lua/replay-deliveries.lua',
+  BACKLOG_CONSTANTS,
+);
+/** Counts the deliveries that {@link replayDeliveriesScript} would make pending. */
+export const countDeliveriesToReplayScript = LuaScript.from(
+  import.meta.url,
+  'lua/count-replay.lua',
+  BACKLOG_CONSTANTS,
+);
 /** Creates the delivery of one event to one endpoint, or makes the existing delivery due now. */
-export const CREATE_OR_RETRY_DELIVERY = LuaScript.from(import.meta.url, 'lua/deliver-event.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const createOrRetryDeliveryScript = LuaScript.from(
+  import.meta.url,
+  'lua/deliver-event.lua',
+  BACKLOG_CONSTANTS,
+);
 /** Makes one delivery due now. */
-export const RETRY_DELIVERY = LuaScript.from(import.meta.url, 'lua/retry-delivery.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const retryDeliveryScript = LuaScript.from(
+  import.meta.url,
+  'lua/retry-delivery.lua',
+  BACKLOG_CONSTANTS,
+);
 /** Reads the range of events for which an endpoint's deliveries must still be created. */
-export const READ_EVENT_RANGE_FOR_REFILL = LuaScript.from(import.meta.url, 'lua/read-undelivered-range.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const readEventRangeForRefillScript = LuaScript.from(
+  import.meta.url,
+  'lua/read-undelivered-range.lua',
+  BACKLOG_CONSTANTS,
+);
 /**
- * Creates deliveries for the range that {@link READ_EVENT_RANGE_FOR_REFILL} returned, and moves the start of
+ * Creates deliveries for the range that {@link readEventRangeForRefillScript} returned, and moves the start of
  * the range.
  */
-export const REFILL_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/refill-backlog.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const refillPendingDeliveriesScript = LuaScript.from(
+  import.meta.url,
+  'lua/refill-backlog.lua',
+  BACKLOG_CONSTANTS,
+);

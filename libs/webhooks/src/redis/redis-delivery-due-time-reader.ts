@@ -1,7 +1,7 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { DeliveryRetention } from '../delivery/delivery-store.js';
 
-const survey = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
+const deliverySurveyScript = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 
 /**
  * When an account's deliveries next need work, in milliseconds from now: one field for each kind of work. A field is
@@ -24,7 +24,7 @@ export class RedisDeliveryDueTimeReader {
 
   async read(account: string): Promise<DeliveryDueTimes> {
     const keys = accountKeys(this.prefix, account);
-    const reply = await survey.run(
+    const reply = await deliverySurveyScript.run(
       this.redis,
       {
         agenda: keys('webhooks', 'agenda'),

@@ -2,7 +2,7 @@ import { accountKeys, type LuaArguments, type LuaScript, type RedisClient } from
 import { type Delivery, deliveryId } from '../delivery/delivery.js';
 import type { DeliveryPage, DeliveryQuery } from '../delivery/delivery-store.js';
 import { parseDelivery } from './redis-delivery-record.js';
-import { LIST_DELIVERIES, LIST_EVENT_DELIVERIES } from './redis-delivery-scripts.js';
+import { listDeliveriesScript, listEventDeliveriesScript } from './redis-delivery-scripts.js';
 
 /**
  * Max deliveries that are examined for one page of a list. If few of them match, the page is short, but more pages may
@@ -44,7 +44,7 @@ export class RedisDeliveryReader {
 
   private async ids(account: string, endpoint: string, query: DeliveryQuery): Promise<Ids> {
     const args = { endpoint, maxExamined: MAX_SCANNED, ...listArguments(query) };
-    return (await this.run(LIST_DELIVERIES, account, args)) as Ids;
+    return (await this.run(listDeliveriesScript, account, args)) as Ids;
   }
 
   /**
@@ -59,7 +59,7 @@ export class RedisDeliveryReader {
   ): Promise<Ids> {
     const webhooks = accountKeys(this.prefix, account)('webhooks');
     const endpoints = endpoint === undefined ? await this.redis.hkeys(webhooks) : [endpoint];
-    const reply = await this.run(LIST_EVENT_DELIVERIES, account, {
+    const reply = await this.run(listEventDeliveriesScript, account, {
       ...listArguments(query),
       entries: endpoints.flatMap((id) => [id, deliveryId(eventId, id)]),
     });

@@ -1,35 +1,43 @@
 import { LuaScript } from '#platform';
-import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
+import { BACKLOG_CONSTANTS } from './backlog-constants.js';
 
 /** Claims due deliveries of an endpoint for one process. */
-export const CLAIM_DELIVERIES = LuaScript.from(import.meta.url, 'lua/claim-deliveries.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const claimDeliveriesScript = LuaScript.from(
+  import.meta.url,
+  'lua/claim-deliveries.lua',
+  BACKLOG_CONSTANTS,
+);
 /** Records attempts, and schedules the next attempts of their deliveries or finishes the deliveries. */
-export const SETTLE_DELIVERIES = LuaScript.from(import.meta.url, 'lua/settle-deliveries.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const settleDeliveriesScript = LuaScript.from(
+  import.meta.url,
+  'lua/settle-deliveries.lua',
+  BACKLOG_CONSTANTS,
+);
 /** Undoes the claim of a delivery that was not attempted. */
-export const RELEASE_DELIVERY = LuaScript.from(import.meta.url, 'lua/release-delivery.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const releaseDeliveryScript = LuaScript.from(
+  import.meta.url,
+  'lua/release-delivery.lua',
+  BACKLOG_CONSTANTS,
+);
 /** Ends the pending deliveries of a removed or disabled endpoint as `failed`. */
-export const FAIL_PENDING_DELIVERIES = LuaScript.from(import.meta.url, 'lua/end-pending.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const failPendingDeliveriesScript = LuaScript.from(
+  import.meta.url,
+  'lua/end-pending.lua',
+  BACKLOG_CONSTANTS,
+);
 /** Lists deliveries of one endpoint or of all endpoints, newest first. */
-export const LIST_DELIVERIES = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
+export const listDeliveriesScript = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
 /** Lists the deliveries of one event, newest first. */
-export const LIST_EVENT_DELIVERIES = LuaScript.from(import.meta.url, 'lua/list-event-deliveries.lua');
+export const listEventDeliveriesScript = LuaScript.from(import.meta.url, 'lua/list-event-deliveries.lua');
 /** Lists the endpoints with due deliveries. */
-export const LIST_ENDPOINTS_WITH_DUE_DELIVERIES = LuaScript.from(
+export const listEndpointsWithDueDeliveriesScript = LuaScript.from(
   import.meta.url,
   'lua/list-due-endpoints.lua',
-  {
-    MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-  },
+  BACKLOG_CONSTANTS,
 );
 /** Removes finished deliveries that are too old or too many. */
-export const TRIM_FINISHED_DELIVERIES = LuaScript.from(import.meta.url, 'lua/trim-deliveries.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+export const trimFinishedDeliveriesScript = LuaScript.from(
+  import.meta.url,
+  'lua/trim-deliveries.lua',
+  BACKLOG_CONSTANTS,
+);

@@ -25,26 +25,27 @@ import type {
   SettlementResult,
   Settlement,
 } from '../delivery/delivery-store.js';
-import { chunksOf } from '../delivery/delivery-chunks.js';
+import { deliveryChunksOf } from '../delivery/delivery-chunks.js';
+import { parseEndpointForDelivery } from '../endpoint/stored-endpoint.js';
 import {
-  READ_EVENT_RANGE_FOR_REFILL,
-  COUNT_DELIVERIES_TO_REPLAY,
-  CREATE_DELIVERIES,
-  CREATE_OR_RETRY_DELIVERY,
-  REFILL_PENDING_DELIVERIES,
-  REPLAY_DELIVERIES,
-  RETRY_DELIVERY,
+  readEventRangeForRefillScript,
+  countDeliveriesToReplayScript,
+  createDeliveriesScript,
+  createOrRetryDeliveryScript,
+  refillPendingDeliveriesScript,
+  replayDeliveriesScript,
+  retryDeliveryScript,
 } from './redis-delivery-creation.js';
 import type { Throttling } from '../delivery/retry-policy.js';
-import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery/recent-events.js';
+import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery/recent-event-cache.js';
 import { RedisDeliveryReader } from './redis-delivery-reader.js';
 import {
-  CLAIM_DELIVERIES,
-  FAIL_PENDING_DELIVERIES,
-  LIST_ENDPOINTS_WITH_DUE_DELIVERIES,
-  RELEASE_DELIVERY,
-  SETTLE_DELIVERIES,
-  TRIM_FINISHED_DELIVERIES,
+  claimDeliveriesScript,
+  failPendingDeliveriesScript,
+  listEndpointsWithDueDeliveriesScript,
+  releaseDeliveryScript,
+  settleDeliveriesScript,
+  trimFinishedDeliveriesScript,
 } from './redis-delivery-scripts.js';
 
 /** Max pending deliveries that one script ends, so that Redis is never blocked for long. */
@@ -78,8 +79,8 @@ export class RedisDeliveryStore implements DeliveryStore {
             token: reader.token,
             leaseMs: reader.leaseMs,
           };
-    for (const chunk of chunksOf(deliveries)) {
-      const held = await this.run(CREATE_DELIVERIES, account, { ...lease, ...creationArguments(chunk) });
+    for (const chunk of deliveryChunksOf(deliveries)) {
+      const held = await this.run(createDeliveriesScript, account, { ...lease, ...creationArguments(chunk) });
       if (held === 0) throw new EventLogReaderLeaseLostError();
     }
   }
@@ -97,13 +98,15 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 
   async retry(account: string, id: string): Promise<RetryResult> {
-    return (await this.run(RETRY_DELIVERY, account, { id })) as RetryResult;
+    return (await this.run(retryDeliveryScript, account, { id })) as RetryResult;
   }
 
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
     let count = 0;
-    for (const chunk of chunksOf(deliveries)) {
-      count += Number(await this.run(REPLAY_DELIVERIES, account, { scope, ...creationArguments(chunk) }));
+    for (const chunk of deliveryChunksOf(deliveries)) {
+      count += Number(
+        await this.run(replayDeliveriesScript, account, { scope, ...creationArguments(chunk) }),
+      );
     }
     return count;
   }
@@ -116,8 +119,8 @@ export class RedisDeliveryStore implements DeliveryStore {
     counted: number,
   ): Promise<number> {
     let count = 0;
-    for (const chunk of chunksOf(events)) {
-      const reply = await this.run(COUNT_DELIVERIES_TO_REPLAY, account, {
+    for (const chunk of deliveryChunksOf(events)) {
+      const reply = await this.run(countDeliveriesToReplayScript, account, {
         ...{ scope, endpoint: endpointId, counted: counted + count },
         entries: chunk.flatMap(({ id, position }) => [deliveryId(id, endpointId), position]),
       });
@@ -128,7 +131,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async deliverNow(account: string, { endpointId, event }: NewDelivery): Promise<DeliverNowResult> {
     const { id, type, contactId = '', position } = event;
-    const reply = await this.run(CREATE_OR_RETRY_DELIVERY, account, {
+    const reply = await this.run(createOrRetryDeliveryScript, account, {
       ...{ endpoint: endpointId, id: deliveryId(id, endpointId) },
       entries: [id, type, contactId, position],
     });
@@ -136,7 +139,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 
   async pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined> {
-    const reply = await this.run(READ_EVENT_RANGE_FOR_REFILL, account, { endpoint: endpointId });
+    const reply = await this.run(readEventRangeForRefillScript, account, { endpoint: endpointId });
     return reply === null ? undefined : (reply as PendingStretch);
   }
 
@@ -153,7 +156,7 @@ export class RedisDeliveryStore implements DeliveryStore {
       nextPosition: next,
       ...creationArguments(deliveries),
     };
-    return (await this.run(REFILL_PENDING_DELIVERIES, account, args)) === 1;
+    return (await this.run(refillPendingDeliveriesScript, account, args)) === 1;
   }
 
   async gaps(account: string, endpointId: string): Promise<Gap[]> {
@@ -175,7 +178,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   ): Promise<ClaimResult> {
     const claimId = randomBytes(8).toString('hex');
     const known = this.recent.stretchOf(account);
-    const reply = (await this.run(CLAIM_DELIVERIES, account, {
+    const reply = (await this.run(claimDeliveriesScript, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       maxCount: maxDeliveries,
@@ -186,11 +189,15 @@ export class RedisDeliveryStore implements DeliveryStore {
     })) as ClaimReply | null;
     if (reply === null) return { kind: 'ended' };
     const { stored, more, waitMs, canRefill, missed, deliveries: fields } = reply;
+    const { url } = parseEndpointForDelivery(stored);
     const deliveries: ClaimedDelivery[] = [];
     const withoutEvent: Omit<ClaimedDelivery, 'body'>[] = [];
     for (let i = 0; i < fields.length; i += 5) {
       const [id, eventId, attempts, body, entry] = fields.slice(i, i + 5) as ClaimedFields;
-      const claimed = { id, claimId, endpointId, eventId, defaultConcurrency, attempts: Number(attempts) };
+      const claimed = {
+        ...{ id, claimId, endpointId, url, eventId },
+        ...{ defaultConcurrency, attempts: Number(attempts) },
+      };
       const content = this.contentOf(account, eventId, body, entry);
       if (content === undefined) withoutEvent.push(claimed);
       else deliveries.push({ ...claimed, ...content });
@@ -239,7 +246,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     const [first] = attempts;
     if (first === undefined) return [];
     const inOrder = groupedByEndpoint(attempts);
-    const reply = (await this.run(SETTLE_DELIVERIES, account, {
+    const reply = (await this.run(settleDeliveriesScript, account, {
       defaultSlots: first.delivery.defaultConcurrency,
       maxAttempts: MAX_ATTEMPTS,
       attempts: inOrder.flatMap(({ one: { delivery, attempt, settlement, throttling } }) => [
@@ -253,6 +260,7 @@ export class RedisDeliveryStore implements DeliveryStore {
         settlement.status === 'failed' ? settlement.reason : '',
         throttling.slowsDown ? 1 : 0,
         throttling.pauseMs,
+        delivery.url,
       ]),
     })) as number[];
     const results: SettlementResult[] = [];
@@ -267,7 +275,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     account: string,
     { id, claimId, endpointId, defaultConcurrency }: Omit<ClaimedDelivery, 'body'>,
   ): Promise<void> {
-    await this.run(RELEASE_DELIVERY, account, {
+    await this.run(releaseDeliveryScript, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       id,
@@ -277,12 +285,12 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async endPending(account: string, endpointId: string): Promise<void> {
     const args = { endpoint: endpointId, maxCount: MAX_ENDED };
-    while (Number(await this.run(FAIL_PENDING_DELIVERIES, account, args)) > 0);
+    while (Number(await this.run(failPendingDeliveriesScript, account, args)) > 0);
   }
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
     for (let first = 0; ; first += MAX_LISTED) {
-      const endpoints = (await this.run(LIST_ENDPOINTS_WITH_DUE_DELIVERIES, account, {
+      const endpoints = (await this.run(listEndpointsWithDueDeliveriesScript, account, {
         first,
         maxCount: MAX_LISTED,
       })) as string[];
@@ -293,7 +301,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async trim(account: string, { maxAgeMs, maxCount }: DeliveryRetention): Promise<number> {
     return Number(
-      await this.run(TRIM_FINISHED_DELIVERIES, account, {
+      await this.run(trimFinishedDeliveriesScript, account, {
         maxAge: maxAgeMs,
         maxKept: maxCount,
         maxCount: MAX_TRIMMED,

@@ -1,10 +1,8 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { MAX_DELIVERIES_PER_REFILL } from '../delivery/delivery-store.js';
+import { BACKLOG_CONSTANTS } from './backlog-constants.js';
 import type { EndpointHealth, EndpointHealthReader } from '../endpoint/endpoint-health.js';
 
-const HEALTH = LuaScript.from(import.meta.url, 'lua/endpoint-health.lua', {
-  MAX_REFILL: MAX_DELIVERIES_PER_REFILL,
-});
+const endpointHealthScript = LuaScript.from(import.meta.url, 'lua/endpoint-health.lua', BACKLOG_CONSTANTS);
 
 /** Implements {@link EndpointHealthReader} with the Redis fields that the delivery scripts update at each attempt. */
 export class RedisEndpointHealth implements EndpointHealthReader {
@@ -16,7 +14,7 @@ export class RedisEndpointHealth implements EndpointHealthReader {
   async read(account: string, endpointIds: readonly string[]): Promise<EndpointHealth[]> {
     if (endpointIds.length === 0) return [];
     const keys = accountKeys(this.prefix, account);
-    const reply = (await HEALTH.run(
+    const reply = (await endpointHealthScript.run(
       this.redis,
       { webhooks: keys('webhooks') },
       { base: keys(''), endpoints: endpointIds },

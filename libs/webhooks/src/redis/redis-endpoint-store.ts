@@ -14,13 +14,13 @@ import {
 } from '../endpoint/stored-endpoint.js';
 import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
-const add = LuaScript.from(import.meta.url, 'lua/add-endpoint.lua');
+const addEndpointScript = LuaScript.from(import.meta.url, 'lua/add-endpoint.lua');
 
-const remove = LuaScript.from(import.meta.url, 'lua/remove-endpoint.lua');
+const removeEndpointScript = LuaScript.from(import.meta.url, 'lua/remove-endpoint.lua');
 
-const replace = LuaScript.from(import.meta.url, 'lua/replace-endpoint.lua');
+const replaceEndpointScript = LuaScript.from(import.meta.url, 'lua/replace-endpoint.lua');
 
-const rewrite = LuaScript.from(import.meta.url, 'lua/rewrite-endpoint.lua');
+const rewriteEndpointScript = LuaScript.from(import.meta.url, 'lua/rewrite-endpoint.lua');
 
 /** Implements {@link EndpointStore} in Redis, with one hash per account. */
 export class RedisEndpointStore implements EndpointStore {
@@ -33,7 +33,7 @@ export class RedisEndpointStore implements EndpointStore {
   async add(account: string, endpoint: StoredEndpoint): Promise<void> {
     const keys = this.keys(account);
     const { logCounters } = eventLogRedisKeys(keys);
-    const added = await add.run(
+    const added = await addEndpointScript.run(
       this.redis,
       {
         webhooks: keys('webhooks'),
@@ -79,7 +79,7 @@ export class RedisEndpointStore implements EndpointStore {
   async remove(account: string, id: string): Promise<boolean> {
     const keys = this.keys(account);
     const used = { webhooks: keys('webhooks'), agenda: keys('webhooks', 'agenda'), ...filterKeys(keys) };
-    return (await remove.run(this.redis, used, { id })) === 1;
+    return (await removeEndpointScript.run(this.redis, used, { id })) === 1;
   }
 
   async change(
@@ -102,7 +102,7 @@ export class RedisEndpointStore implements EndpointStore {
       if (expected === null) return undefined;
       const after = change(parseEndpoint(expected));
       const args = { id, expected, replacement: serializeEndpoint(after) };
-      if ((await rewrite.run(this.redis, { webhooks }, args)) === 1) return after;
+      if ((await rewriteEndpointScript.run(this.redis, { webhooks }, args)) === 1) return after;
     }
   }
 
@@ -145,7 +145,7 @@ export class RedisEndpointStore implements EndpointStore {
       if (expected === null || before === undefined || changed === undefined) return undefined;
       const updatedAt = new Date(this.clock.now()).toISOString();
       const after: StoredEndpoint = { ...changed, updatedAt, revision: changed.revision + 1 };
-      const done = await replace.run(
+      const done = await replaceEndpointScript.run(
         this.redis,
         {
           ...eventLogRedisKeys(keys),

@@ -1,7 +1,7 @@
 import type { BackgroundTaskScheduler, RedisClient } from '#platform';
 import { DELIVERY_TASK_NAMES } from '../delivery/delivery-hints.js';
 import type { FinishedAttempt, SettlementResult } from '../delivery/delivery-store.js';
-import type { RecentEventCache } from '../delivery/recent-events.js';
+import type { RecentEventCache } from '../delivery/recent-event-cache.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
 
 /** Store of deliveries that also schedules a check for due deliveries at the time of each retry. */

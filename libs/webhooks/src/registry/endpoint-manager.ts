@@ -3,10 +3,10 @@ import { type Clock, type Logger, newId } from '#platform';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import { tryToWakeWorker } from '../delivery/wake-worker.js';
-import type { DestinationCheck } from '../destination/destination-check.js';
+import type { WebhookUrlChecker } from '../destination/webhook-url-checker.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '../endpoint/endpoint.js';
-import { newSigningSecret } from '../endpoint/signature.js';
+import { generateSigningSecret } from '../endpoint/signature.js';
 import {
   decryptHeaders,
   toPublicEndpoint,
@@ -19,7 +19,7 @@ export class EndpointManager implements EndpointRegistry {
   constructor(
     private readonly store: EndpointStore,
     private readonly deliveries: Pick<DeliveryStore, 'endPending'>,
-    private readonly destinations: DestinationCheck,
+    private readonly destinations: WebhookUrlChecker,
     private readonly cipher: SecretCipher,
     private readonly clock: Clock,
     private readonly jobs: DeliveryJobs,
@@ -29,7 +29,7 @@ export class EndpointManager implements EndpointRegistry {
   async create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }> {
     const url = await this.destinations.check(request.url);
     const id = newId('whk');
-    const secret = newSigningSecret();
+    const secret = generateSigningSecret();
     const now = new Date(this.clock.now()).toISOString();
     const stored: StoredEndpoint = {
       id,
@@ -79,7 +79,7 @@ export class EndpointManager implements EndpointRegistry {
     }));
     if (changed === undefined) return undefined;
     if (!changed.enabled) await this.endPending(account, id);
-    // A pause or a limit may have held deliveries that the changed endpoint allows.
+    // The change may have ended a pause or raised a limit, so that waiting deliveries can be attempted now.
     else void tryToWakeWorker(this.jobs, this.logger, account, id);
     return this.view(changed);
   }
@@ -90,7 +90,10 @@ export class EndpointManager implements EndpointRegistry {
     return removed;
   }
 
-  /** Ends the pending deliveries. If that fails, a worker ends them later, and the caller must learn what was changed. */
+  /**
+   * Ends the pending deliveries. A failure is only logged, because the change itself is already stored. A worker then
+   * ends the deliveries later.
+   */
   private async endPending(account: string, id: string): Promise<void> {
     try {
       await this.deliveries.endPending(account, id);

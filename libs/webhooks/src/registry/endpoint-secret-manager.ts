@@ -1,7 +1,7 @@
 import type { SecretCipher } from '#accounts';
 import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { newSigningSecret } from '../endpoint/signature.js';
+import { generateSigningSecret } from '../endpoint/signature.js';
 import type { StoredEndpoint, StoredSecret } from '../endpoint/stored-endpoint.js';
 import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
@@ -37,7 +37,7 @@ export class EndpointSecretManager {
    * @throws {WebhookConflictError} if the endpoint would have too many valid secrets
    */
   async rotate(account: string, id: string, overlapSeconds: number): Promise<Rotation | undefined> {
-    const secret = newSigningSecret();
+    const secret = generateSigningSecret();
     const sealed = this.cipher.encrypt(secret, id);
     const end = this.clock.now() + overlapSeconds * 1000;
     const changed = await this.store.change(account, id, (endpoint) => ({
@@ -47,7 +47,7 @@ export class EndpointSecretManager {
     return changed === undefined ? undefined : { secret, previousExpireAt: new Date(end).toISOString() };
   }
 
-  /** Returns the secrets that are still valid, with every expiry later than `end` changed to `end`. */
+  /** Returns the secrets that are still valid. Each of them expires at `end`, unless it expires earlier. */
   private ending({ secrets }: StoredEndpoint, end: number): StoredSecret[] {
     const now = this.clock.now();
     const ending = secrets

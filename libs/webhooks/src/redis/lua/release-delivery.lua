@@ -11,5 +11,10 @@
 if redis.call('HGET', delivery(id), 'claim') == claim then
   take_back(endpoint, id, NOW)
   local _, record = endpoint_record(endpoint)
+  if record then
+    -- No request was made, so the token of the claim is given back.
+    local tokens, filled_at = tokens_of(endpoint, record)
+    spend(endpoint, tokens, filled_at, -1)
+  end
   note(endpoint, tonumber(default_slots), record)
 end

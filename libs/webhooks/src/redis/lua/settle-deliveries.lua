@@ -5,15 +5,15 @@
 -- @arg max_attempts   Maximum number of stored attempts of a delivery.
 -- @args attempts      For each attempt: id of the endpoint, id of the delivery, id of the claim, attempt as JSON,
 --                     duration in ms, new status of the delivery, time until the next attempt in ms if that is
---                     'pending', why the delivery failed if it did, '1' to reduce the endpoint's concurrency, and
---                     pause of the endpoint in ms. Those of one endpoint are together, in the order in which they
---                     ended.
+--                     'pending', why the delivery failed if it did, '1' to reduce the endpoint's concurrency, pause
+--                     of the endpoint in ms, and URL that was called. Those of one endpoint are together, in the
+--                     order in which they ended.
 -- @reply              For each attempt two numbers: the time since the first of the endpoint's consecutive failures in
 --                     ms, or -1 if the claim has ended and nothing is recorded; and 1 if this is the endpoint's last
 --                     attempt here and more of its deliveries can be claimed or must end, else 0.
 --- @include "includes/deliveries.lua"
 
-local FIELDS, default, kept, at = 10, tonumber(default_slots), tonumber(max_attempts), whole(NOW)
+local FIELDS, default, kept, at = 11, tonumber(default_slots), tonumber(max_attempts), whole(NOW)
 local reply, has_written = {}, false
 
 -- Adapts the pace of an endpoint to an attempt. Returns the time since the first of its consecutive failures.
@@ -38,7 +38,7 @@ end
 -- Records the attempt whose fields start at the argument with this index. Collects in `it` what is written once for all
 -- attempts of the endpoint.
 local function record_attempt(it, first)
-  local endpoint, id, claim, attempt, duration, status, wait_ms, reason, slows_down, hold_ms =
+  local endpoint, id, claim, attempt, duration, status, wait_ms, reason, slows_down, hold_ms, url =
     unpack(ARGV, first, first + FIELDS - 1)
   local key = delivery(id)
   local claimed_by, number, lane, position = unpack(redis.call('HMGET', key, 'claim', 'attempts', 'lane', 'position'))
@@ -69,7 +69,9 @@ local function record_attempt(it, first)
       finish(endpoint, id, status, reason)
     end
   end
-  return it.record and adapt_pace(it, status, duration, slows_down, hold_ms) or 0
+  -- A late attempt at the former URL says nothing about the endpoint's URL of today.
+  if not it.record or it.record.url ~= url then return 0 end
+  return adapt_pace(it, status, duration, slows_down, hold_ms)
 end
 
 local function open_endpoint(endpoint)

@@ -1,0 +1,122 @@
+import { type Logger, logMessageOf, withDeadline } from '#platform';
+import { type BlobStore, MAX_LISTED_PROCESS_MARKERS } from './blob-store.js';
+
+/**
+ * Age after which a process's marker in the blob store counts as expired, in milliseconds. Each running
+ * process renews its marker every minute.
+ */
+export const PROCESS_MARKER_TTL_MS = 600_000;
+/** Maximum number of expired markers that one check removes from the blob store. */
+const MAX_REMOVED = 100;
+/**
+ * Maximum time that a stopping process waits until its marker is removed from the blob store, in
+ * milliseconds.
+ */
+const LEAVE_TIMEOUT_MS = 2_000;
+/** Timeout for listing the other running processes, in milliseconds. */
+const PEERS_TIMEOUT_MS = 2_000;
+
+/**
+ * Lists the other processes that must use the same blob store as this process. For a gateway, these are the
+ * workers with the role relay. For a worker, these are the gateways.
+ */
+export interface BlobPeers {
+  /** Name of this process. It consists of letters, digits, dots, dashes and underscores. */
+  readonly name: string;
+  /**
+   * Returns the names of the other running processes that must use the same blob store. A process is listed only after
+   * it has written its marker to its blob store.
+   */
+  others(): Promise<readonly string[]>;
+}
+
+/**
+ * Detects whether gateways and relay workers share one blob store. Each of these processes writes a marker with
+ * its name to its blob store, and checks there for the markers of the other processes. If the stores are
+ * separate, a worker cannot find the files that a gateway stored.
+ */
+export class SharedBlobStoreChecker {
+  private missing = 0;
+
+  constructor(
+    private readonly blobs: Pick<BlobStore, 'mark' | 'marks' | 'unmark'>,
+    private readonly peers: BlobPeers,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Number of other running processes that have no marker in this blob store. */
+  get unseenPeers(): number {
+    return this.missing;
+  }
+
+  /**
+   * Renews the marker of this process in the blob store, and looks there for the markers of the other
+   * processes.
+   * @throws {BlobStoreUnavailableError} if the blob store cannot be used
+   */
+  async check(): Promise<void> {
+    const { name } = this.peers;
+    await this.blobs.mark(name);
+    const before = await this.others();
+    const marks = await this.blobs.marks();
+    await this.removeExpired(marks);
+    // The store lists a limited number of markers. At the limit, markers may be missing, so the check is skipped.
+    if (marks.length >= MAX_LISTED_PROCESS_MARKERS) return;
+    const seen = new Set(marks.map(({ id }) => id));
+    const unseen = before?.filter((other) => !seen.has(other)) ?? [];
+    // Processes are listed again, because a process without a marker may have stopped in the meantime.
+    const after = unseen.length === 0 ? [] : await this.others();
+    if (before === undefined || after === undefined) return;
+    this.report(unseen.filter((other) => after.includes(other)).length);
+  }
+
+  /**
+   * Removes the marker of this process from the blob store before the process stops. Gives up after {@link
+   * LEAVE_TIMEOUT_MS}.
+   */
+  async removeMark(): Promise<void> {
+    try {
+      await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_TIMEOUT_MS, 'removing a marker');
+    } catch (error) {
+      this.logger.debug(
+        { reason: logMessageOf(error) },
+        'could not remove the marker file of this process from the blob store; the file expires later',
+      );
+    }
+  }
+
+  private report(missing: number): void {
+    if (missing > 0 && this.missing === 0)
+      this.logger.error(
+        { processes: missing },
+        'some gateways or workers use another blob store: sends with a file will fail; set the same BLOB_STORE for all of them',
+      );
+    if (missing === 0 && this.missing > 0)
+      this.logger.info('all gateways and workers use the same blob store again');
+    this.missing = missing;
+  }
+
+  /** Returns the names of the other running processes, or undefined if the list is not available. */
+  private async others(): Promise<readonly string[] | undefined> {
+    try {
+      return await withDeadline(this.peers.others(), PEERS_TIMEOUT_MS, 'listing the other processes');
+    } catch (error) {
+      this.logger.debug(
+        { reason: logMessageOf(error) },
+        'could not check whether all gateways and workers use the same blob store',
+      );
+      return undefined;
+    }
+  }
+
+  /**
+   * Removes expired markers from the blob store. The current time by the store's clock is taken from the
+   * marker that this process has just renewed.
+   */
+  private async removeExpired(marks: readonly { id: string; storedAt: number }[]): Promise<void> {
+    const now = marks.find(({ id }) => id === this.peers.name)?.storedAt;
+    if (now === undefined) return;
+    const old = marks.filter(({ storedAt }) => now - storedAt > PROCESS_MARKER_TTL_MS);
+    for (const { id } of old.slice(0, MAX_REMOVED)) await this.blobs.unmark(id);
+  }
+}

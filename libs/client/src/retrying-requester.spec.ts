@@ -1,0 +1,194 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Tidings } from './client.js';
+import { TidingsConnectionError, TidingsError } from './client-error.js';
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+let server: Server;
+let tidings: Tidings;
+/** The answers to the next requests; the last one repeats. */
+let answers: Answer[];
+let requests: IncomingMessage[];
+
+beforeEach(async () => {
+  requests = [];
+  answers = [];
+  server = createServer((request, response) => {
+    requests.push(request);
+    request.resume().once('end', () => {
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
+      answer?.(request, response);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  tidings = new Tidings({ baseUrl: `http://127.0.0.1:${port}/`, apiKey: 'key', timeoutMs: 400 });
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+const reset: Answer = (request) => request.socket.destroy();
+const silence: Answer = () => undefined;
+const status =
+  (code: number, headers: Record<string, string> = {}): Answer =>
+  (_, response) =>
+    response.writeHead(code, headers).end();
+const ok: Answer = (_, response) => response.end('{"id":"snd_1","status":"queued"}');
+
+function withoutRetries(): Tidings {
+  const { port } = server.address() as AddressInfo;
+  return new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 0 });
+}
+
+const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
+
+describe('a send by the client library', () => {
+  it.each<[string, Answer]>([
+    ['a broken connection', reset],
+    ['no answer', silence],
+    ['503', status(503)],
+    ['429', status(429, { 'Retry-After': '0' })],
+  ])('is retried with the same idempotency key after this failure: %s', async (_, fault) => {
+    answers = [fault, fault, ok];
+    expect(await tidings.send(SEND)).toEqual({ id: 'snd_1', status: 'queued' });
+    const keys = requests.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(1);
+    await tidings.send(SEND);
+    expect(requests.at(-1)?.headers['idempotency-key']).not.toBe(keys[0]);
+  });
+
+  it('has an idempotency key also where crypto.randomUUID is missing, as in browsers on pages without HTTPS', async () => {
+    answers = [ok];
+    Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
+    try {
+      await tidings.send(SEND);
+    } finally {
+      // The function of the prototype is visible again.
+      Reflect.deleteProperty(crypto, 'randomUUID');
+    }
+    expect(requests[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('has the idempotency key that the caller passes', async () => {
+    answers = [ok];
+    await tidings.send(SEND, { idempotencyKey: 'mine' });
+    expect(requests[0]?.headers).toMatchObject({ 'idempotency-key': 'mine', 'x-api-key': 'key' });
+  });
+
+  it('that fails returns an error with the idempotency key, so that the caller can repeat the send with the same key', async () => {
+    const once = withoutRetries();
+    answers = [reset];
+    const error = await once.send(SEND).catch((fault: unknown) => fault);
+    expect(error).toBeInstanceOf(TidingsConnectionError);
+    expect(error).toMatchObject({ idempotencyKey: requests.at(-1)?.headers['idempotency-key'] });
+    answers = [status(503)];
+    await expect(once.send(SEND, { idempotencyKey: 'mine' })).rejects.toMatchObject({
+      status: 503,
+      idempotencyKey: 'mine',
+    });
+  });
+
+  it('that is invalid is not retried, and the error has the code, the invalid fields and the request id', async () => {
+    const problem = {
+      ...{ code: 'validation_failed', detail: 'phoneNumber must be a phone number', requestId: 'req_1' },
+      errors: [{ field: 'phoneNumber', message: 'must be a phone number' }],
+    };
+    answers = [(_, response) => response.writeHead(400).end(JSON.stringify(problem))];
+    const error = await tidings.send({ phoneNumber: 'x' }).catch((fault: unknown) => fault);
+    expect(error).toBeInstanceOf(TidingsError);
+    expect(error).toMatchObject({
+      ...{ status: 400, code: 'validation_failed', requestId: 'req_1', message: problem.detail },
+      fields: problem.errors,
+    });
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('a call by the client library other than a send', () => {
+  it('that changes data is retried after 429, but not after a failure that leaves the outcome unknown', async () => {
+    answers = [status(429, { 'Retry-After': '0' }), ok];
+    await tidings.cancelSend('snd_1');
+    expect(requests).toHaveLength(2);
+    answers = [reset];
+    await expect(tidings.cancelSend('snd_1')).rejects.toBeInstanceOf(TidingsConnectionError);
+    answers = [status(503)];
+    await expect(tidings.cancelSend('snd_1')).rejects.toMatchObject({ status: 503, code: 'unexpected' });
+    expect(requests).toHaveLength(4);
+  });
+
+  it('that only reads data is retried at most maxRetries times, and then fails with the last error', async () => {
+    const { port } = server.address() as AddressInfo;
+    const impatient = new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 2 });
+    answers = [reset, status(429, { 'Retry-After': '0' }), status(503)];
+    await expect(impatient.getSend('snd_1')).rejects.toMatchObject({ status: 503 });
+    expect(requests).toHaveLength(3);
+  });
+
+  it('fails at once if the gateway requests a long wait in Retry-After, and the error contains that wait', async () => {
+    answers = [status(503, { 'Retry-After': '3600' })];
+    await expect(tidings.getSend('snd_1')).rejects.toMatchObject({ retryAfterMs: 3_600_000 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('that gets a response other than JSON, for example from a proxy, is retried if it only reads data, and fails with a TidingsConnectionError if it changes data', async () => {
+    const page: Answer = (_, response) => response.end('<html>Sign in to the network</html>');
+    answers = [page, ok];
+    expect(await tidings.getSend('snd_1')).toMatchObject({ id: 'snd_1' });
+    answers = [page];
+    await expect(tidings.cancelSend('snd_1')).rejects.toBeInstanceOf(TidingsConnectionError);
+  });
+
+  it('fails with the abort reason if the caller aborts the call, even during the wait before a retry', async () => {
+    answers = [status(503, { 'Retry-After': '30' })];
+    const abort = new AbortController();
+    const reading = tidings.getSend('snd_1', { signal: abort.signal });
+    await once(server, 'request');
+    setTimeout(() => {
+      abort.abort(new Error('enough'));
+    }, 50);
+    await expect(reading).rejects.toThrow('enough');
+  });
+});
+
+describe('waiting for the status of a send', () => {
+  it('continues while the gateway cannot be reached', async () => {
+    const once = withoutRetries();
+    answers = [reset, status(503), ok, (_, response) => response.end('{"id":"snd_1","status":"delivered"}')];
+    expect(await once.waitFor({ id: 'snd_1' }, 'delivered')).toMatchObject({ status: 'delivered' });
+  });
+
+  it('fails at once if no send has this id', async () => {
+    answers = [status(404)];
+    await expect(tidings.waitFor({ id: 'snd_1' }, 'delivered')).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('the client library', () => {
+  const json =
+    (value: unknown): Answer =>
+    (_, response) =>
+      response.end(JSON.stringify(value));
+
+  it('ends a list of messages if the messaging service returns the same page for every page number', async () => {
+    answers = [json({ messages: [{ id: 'm1' }, { id: 'm2' }] })];
+    const ids: unknown[] = [];
+    for await (const { id } of tidings.messages('c1')) ids.push(id);
+    expect(ids).toEqual(['m1', 'm2']);
+    expect(requests).toHaveLength(2);
+  });
+
+  it.each([[{ contacts: [{ id: 'c1' }] }], [[{ id: 'c1' }]]])('reads the contact list %j', async (list) => {
+    answers = [json(list)];
+    const ids: unknown[] = [];
+    for await (const { id } of tidings.contacts()) ids.push(id);
+    expect(ids).toEqual(['c1']);
+  });
+});

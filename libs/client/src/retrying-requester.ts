@@ -1,0 +1,212 @@
+import type { Problem } from './api-types.js';
+import { TidingsConnectionError, TidingsError } from './client-error.js';
+
+/** How a client reaches the gateway. */
+export interface ConnectionOptions {
+  /** Address of the gateway, for example `https://tidings.internal`. */
+  baseUrl: string;
+  /** Sent with each request in the header `X-API-Key`. Not needed if `headers` authenticate the requests. */
+  apiKey?: string | undefined;
+  /** Headers of each request, for example `{ Authorization: 'Bearer …' }` for a token in a browser. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Time after which an attempt without an answer is aborted, in milliseconds. Default: 40,000; with a file, 300,000. */
+  timeoutMs?: number;
+  /** Maximum number of retries of one request, in addition to its first attempt. Default: 4. */
+  maxRetries?: number;
+  /** Function to use instead of the global `fetch`. */
+  fetch?: typeof fetch;
+}
+
+/** One request to the gateway. */
+export interface ClientRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Path with percent-encoded segments, for example `/v1/sends/snd_1`. */
+  path: string;
+  query?: Readonly<Record<string, string | number | undefined>> | undefined;
+  /** `FormData` is sent as a form, any other object as JSON. */
+  body?: object | undefined;
+  headers?: Readonly<Record<string, string>>;
+  /** True if the request may be repeated after an attempt whose outcome is not known. */
+  isRepeatable: boolean;
+  /** Aborts the request and its retries. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Longer than the gateway holds a request that waits for events (30 s). */
+const DEFAULT_TIMEOUT_MS = 40_000;
+/** As long as the gateway waits for an upload. */
+const DEFAULT_UPLOAD_TIMEOUT_MS = 300_000;
+const DEFAULT_MAX_RETRIES = 4;
+/**
+ * Maximum wait before the first retry, in milliseconds. The maximum doubles with each further retry. The
+ * actual wait is random, so that clients do not all retry at the same time.
+ */
+const FIRST_WAIT_MS = 250;
+const MAX_WAIT_MS = 10_000;
+/**
+ * Longest wait before a retry, in milliseconds. If the gateway asks for a longer wait, the client does not
+ * retry.
+ */
+const MAX_RETRY_AFTER_MS = 60_000;
+
+/** Statuses that mean that the gateway has not executed the request. */
+const NOT_DONE: ReadonlySet<number> = new Set([429]);
+/** Statuses after which a repeatable request is retried. */
+const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+
+/** Makes requests to the gateway, and retries failed requests where that is safe. */
+export class RetryingRequester {
+  private readonly maxRetries: number;
+
+  constructor(private readonly options: ConnectionOptions) {
+    this.maxRetries = options.maxRetries ?? DEFAULT_MAX_RETRIES;
+  }
+
+  /**
+   * Returns the JSON of the answer, or undefined for an empty answer.
+   * @throws {TidingsError | TidingsConnectionError} after the last attempt; the reason of `signal` if it is aborted
+   */
+  async json(request: ClientRequest): Promise<unknown> {
+    return await this.run(request, async (response) => {
+      const text = await response.text();
+      try {
+        return text === '' ? undefined : (JSON.parse(text) as unknown);
+      } catch (cause) {
+        throw new Error('the body is not JSON', { cause });
+      }
+    });
+  }
+
+  /**
+   * Makes a request, with retries if necessary, and returns the result of calling `read` with the answer.
+   * @throws the same errors as {@link json}
+   */
+  async run<T>(request: ClientRequest, read: (response: Response) => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.attempt(request, read);
+      } catch (error) {
+        request.signal?.throwIfAborted();
+        const waitMs = waitBefore(error, request.isRepeatable, attempt);
+        if (waitMs === undefined || attempt >= this.maxRetries) throw error;
+        await pause(waitMs, request.signal);
+      }
+    }
+  }
+
+  /**
+   * Makes one attempt, and returns the answer before its body is read. The time limit does not apply to the
+   * body of a successful answer, because that body may be endless.
+   * @throws the same errors as {@link json}
+   */
+  async open(request: ClientRequest): Promise<Response> {
+    const deadline = new AbortController();
+    const timeoutMs = this.timeoutOf(request);
+    const timer = setTimeout(() => {
+      deadline.abort(new Error(`no answer within ${timeoutMs} ms`));
+    }, timeoutMs);
+    try {
+      return await succeeded(await this.fetch(request, deadline.signal));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private timeoutOf({ body }: ClientRequest): number {
+    const byDefault = body instanceof FormData ? DEFAULT_UPLOAD_TIMEOUT_MS : DEFAULT_TIMEOUT_MS;
+    return this.options.timeoutMs ?? byDefault;
+  }
+
+  private async attempt<T>(request: ClientRequest, read: (response: Response) => Promise<T>): Promise<T> {
+    const response = await succeeded(await this.fetch(request, AbortSignal.timeout(this.timeoutOf(request))));
+    try {
+      return await read(response);
+    } catch (error) {
+      throw connectionError(request, error);
+    }
+  }
+
+  private async fetch(request: ClientRequest, deadline: AbortSignal): Promise<Response> {
+    const { method, path, query = {}, body, headers, signal } = request;
+    const url = new URL(this.options.baseUrl.replace(/\/+$/, '') + path);
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    const isForm = body instanceof FormData;
+    try {
+      return await (this.options.fetch ?? fetch)(url, {
+        method,
+        headers: {
+          ...(this.options.apiKey === undefined ? {} : { 'X-API-Key': this.options.apiKey }),
+          ...this.options.headers,
+          ...(body === undefined || isForm ? {} : { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+        redirect: 'error',
+        signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+      });
+    } catch (error) {
+      throw connectionError(request, error);
+    }
+  }
+}
+
+/** Resolves after `ms` milliseconds. Rejects with the reason of the signal if the signal is aborted. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', aborted);
+      resolve();
+    }, ms);
+    if (signal?.aborted === true) aborted();
+    else signal?.addEventListener('abort', aborted, { once: true });
+  });
+}
+
+/** Returns true if the connection or the gateway failed, so the same request may succeed later. */
+export function isTransientError(error: unknown): boolean {
+  if (error instanceof TidingsConnectionError) return true;
+  return error instanceof TidingsError && TRANSIENT_STATUSES.has(error.status);
+}
+
+/** Returns the wait before a retry, in milliseconds. `attempt` is 0 for the first retry. */
+export function backoffMs(attempt: number): number {
+  return Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS) * (0.5 + Math.random() / 2);
+}
+
+/**
+ * Returns the wait before the next attempt, in milliseconds, or undefined if the request must not be retried.
+ */
+function waitBefore(error: unknown, isRepeatable: boolean, attempt: number): number | undefined {
+  if (error instanceof TidingsConnectionError) return isRepeatable ? backoffMs(attempt) : undefined;
+  if (!(error instanceof TidingsError)) return undefined;
+  const { status, code, retryAfterMs } = error;
+  const isRetried =
+    NOT_DONE.has(status) ||
+    (isRepeatable && (TRANSIENT_STATUSES.has(status) || code === 'idempotency_in_progress'));
+  if (!isRetried || (retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS) return undefined;
+  return retryAfterMs ?? backoffMs(attempt);
+}
+
+/** Returns the response if its status is 2xx. @throws {TidingsError} */
+async function succeeded(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  let problem: Partial<Problem> = {};
+  try {
+    const body: unknown = await response.json();
+    if (typeof body === 'object' && body !== null) problem = body;
+  } catch {
+    // The body is incomplete or not JSON, for example because a proxy answered. So `problem` stays empty.
+  }
+  throw new TidingsError(response.status, problem, Number.isFinite(seconds) ? seconds * 1_000 : undefined);
+}
+
+function connectionError({ method, path }: ClientRequest, cause: unknown): TidingsConnectionError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new TidingsConnectionError(`${method} ${path} got no answer from the gateway: ${why}`, { cause });
+}

@@ -1,0 +1,361 @@
+import { searchWordsOfContact } from '#conversations';
+import { type NewEvent } from '#events';
+import { type Logger, logMessageOf } from '#platform';
+import {
+  type ContactList,
+  isRecord,
+  phoneNumbersOf,
+  type UpstreamContact,
+  UpstreamError,
+  UpstreamUnavailableError,
+} from '#upstream';
+import {
+  DELETION_EVENT_CHANGES,
+  areTooManyMissing,
+  REAPPEARANCE_EVENT_CHANGES,
+  createAccountSuspectEvent,
+  unconfirmedSuspectSince,
+} from '../diff/absence.js';
+import { diffContactFields } from '../form/contact-fingerprint.js';
+import { type ChangedContact, SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
+import { VolatileContactFieldTracker, NO_VOLATILE_CONTACT_FIELDS } from '../form/volatile-contact-fields.js';
+import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../feed-store.js';
+import type { FeedSource, ReadPurpose } from '../ports.js';
+import {
+  updateUnreadableElementHistory,
+  mayMissingContactBeUnreadable,
+  type UnreadableElementHistory,
+} from '../snapshot/unreadable-elements.js';
+import type { VolatileFieldStore } from '../form/volatile-fields.js';
+
+/**
+ * For the contacts of a new account, events are emitted for messages that were sent at most this many
+ * milliseconds before the account was added.
+ */
+const FIRST_LIST_SLACK_MS = 60_000;
+/**
+ * Messages that were sent after an account was added emit events, unless they were sent more than this many
+ * milliseconds before the first read of the account's contact list.
+ */
+const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
+/**
+ * Messages of a contact that is new in the contact list emit no events if they were sent more than this many
+ * milliseconds before the previous read of the contact list.
+ */
+const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
+
+const MAX_COMMIT_CONFLICTS = 3;
+
+/**
+ * Returns the time at which an account was added, in milliseconds since 1970 by Redis' clock; undefined if
+ * unknown.
+ */
+export type FindAddedAt = (account: string) => Promise<number | undefined>;
+
+/** What a comparison of one contact list with the stored snapshot found. */
+interface ListVerdict {
+  known: KnownContacts;
+  tracker: VolatileContactFieldTracker;
+  missing: readonly [id: string, before: ListedContact][];
+  /**
+   * True if the contact list is the first one that lacks many known contacts, or if it probably comes from another
+   * messaging service. New contacts are then stored without events, because they may be known contacts with new ids.
+   */
+  isReplaced: boolean;
+  /**
+   * True if fewer contacts are scheduled for polls than are known. The commit then schedules the contacts
+   * that have no due time.
+   */
+  areSomeUnscheduled: boolean;
+  /** True if so many contacts are missing that an outage is likely. No deletion is emitted then. */
+  isOutageLikely: boolean;
+  unreadable: UnreadableElementHistory;
+  /**
+   * The first read of a new contact emits events for messages whose timestamp is later than this time, in
+   * milliseconds since 1970 by upstream's clock.
+   */
+  emitAfter: number;
+}
+
+/**
+ * Polls the contact list of an account, and stores which contacts are new, changed, missing or back. A new or
+ * changed contact becomes due for a poll at once. A contact counts as deleted if it is missing from two lists
+ * that were read at least `absenceMs` milliseconds apart, unless so many contacts are missing that an outage
+ * is likely.
+ */
+export class ContactListPoller {
+  constructor(
+    private readonly store: FeedStore,
+    private readonly source: FeedSource,
+    private readonly absenceMs: number,
+    private readonly addedAt: FindAddedAt = () => Promise.resolve(undefined),
+    private readonly volatile?: { store: VolatileFieldStore; logger: Logger },
+  ) {}
+
+  /**
+   * Reads the contact list and commits the result.
+   * @throws {UpstreamError} if the list could not be read. The reason for the failure is stored, unless the
+   * error is an {@link UpstreamUnavailableError}.
+   */
+  async poll(account: string, purpose: ReadPurpose = 'poll'): Promise<void> {
+    try {
+      let done = false;
+      for (let race = 0; !done && race < MAX_COMMIT_CONFLICTS; race += 1)
+        done = await this.readOnce(account, purpose);
+    } catch (error) {
+      if (error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError))
+        await this.store.recordContactListFailure(account, logMessageOf(error));
+      throw error;
+    }
+  }
+
+  /** Reads the contact list and commits the result. Returns false if another list was committed meanwhile. */
+  private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
+    const known = await this.store.knownContacts(account);
+    const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_VOLATILE_CONTACT_FIELDS;
+    // If the connection breaks off, the list is read again from its first contact. A new tracker then counts
+    // anew in how many contacts each field differs, so no contact is counted twice.
+    let tracker = new VolatileContactFieldTracker(volatility);
+    const newReader = (): SnapshotComparingContactReader => {
+      tracker = new VolatileContactFieldTracker(volatility);
+      return new SnapshotComparingContactReader(known, tracker);
+    };
+    const list = await this.source.listContacts(account, purpose, newReader);
+    try {
+      const done = await this.commit(account, known, list, tracker);
+      if (done) await this.storeVolatility(account, tracker, list.reader.count);
+      return done;
+    } finally {
+      await list.close();
+    }
+  }
+
+  private async storeVolatility(
+    account: string,
+    tracker: VolatileContactFieldTracker,
+    contacts: number,
+  ): Promise<void> {
+    const { isToBeStored, volatility, newlyMuted: muted, newlyUnmuted: unmuted } = tracker.conclude();
+    if (this.volatile === undefined || !isToBeStored) return;
+    const { store, logger } = this.volatile;
+    await store.storeContactVolatility(account, volatility, contacts);
+    if (muted.length > 0)
+      logger.info(
+        { account, fields: muted },
+        'contact fields are muted, because their values differ at nearly every read: changes of these fields emit no events',
+      );
+    if (unmuted.length > 0)
+      logger.info(
+        { account, fields: unmuted },
+        'contact fields are no longer muted: changes of these fields emit events again',
+      );
+  }
+
+  /**
+   * Commits the result of a read of the contact list. Returns false if another list was committed meanwhile.
+   */
+  private async commit(
+    account: string,
+    known: KnownContacts,
+    list: ContactList<SnapshotComparingContactReader>,
+    tracker: VolatileContactFieldTracker,
+  ): Promise<boolean> {
+    // Upstream's clock is preferred, because message timestamps are compared with this time.
+    const listedAt = list.date ?? known.now;
+    const missing = list.reader.missing();
+    const { upstream } = list;
+    const isOtherService =
+      known.upstream !== undefined && known.upstream !== upstream && !showsMostContacts(list, missing);
+    const isOutage = areTooManyMissing(
+      missing.map(([, before]) => before),
+      list.reader.present,
+      known.deletionsConfirmedAt,
+    );
+    const suspectBefore = unconfirmedSuspectSince(known.suspectSince, known.deletionsConfirmedAt);
+    const isSuspect = isOutage || (isOtherService && missing.length > 0);
+    // The list may stay suspect for days. Contacts that appear after its first suspect read are really new.
+    const isReplaced = isOtherService || (isSuspect && suspectBefore === undefined);
+    const verdict: ListVerdict = {
+      ...{ known, tracker, missing, isReplaced },
+      areSomeUnscheduled: list.reader.present > known.scheduled,
+      isOutageLikely: isSuspect,
+      unreadable: updateUnreadableElementHistory(known.unreadable, list.skipped, known.now),
+      emitAfter: await this.emitAfter(account, known, listedAt, isReplaced),
+    };
+    const suspicion = isSuspect ? suspicionOf(known, missing.length) : undefined;
+    if (isOtherService && known.services.get(upstream) === undefined)
+      this.volatile?.logger.warn(
+        { account, contacts: list.reader.count },
+        'the new upstream address shows other contacts than the previous address, so the new address probably belongs to another messaging service; sends that were stored for the previous address are not relayed',
+      );
+    return this.store.commitContacts(account, {
+      version: known.version,
+      redisRun: known.redisRun,
+      startedAt: known.now,
+      listedAt: isSuspect ? (known.listedAt ?? listedAt) : listedAt,
+      skipped: missing.length === 0 ? list.skipped : known.skipped,
+      unreadable: verdict.unreadable,
+      upstream,
+      service: serviceOf(known, upstream, isOtherService),
+      updates: this.updates(account, list, verdict),
+      ...(isSuspect ? { suspectSince: suspectBefore ?? known.now } : {}),
+      events: suspicion === undefined ? [] : [suspicion],
+    });
+  }
+
+  /**
+   * Yields the contacts that must be stored: new and changed contacts first, then missing contacts. All of
+   * them together may not fit into memory.
+   */
+  private async *updates(
+    account: string,
+    list: ContactList<SnapshotComparingContactReader>,
+    verdict: ListVerdict,
+  ): AsyncGenerator<ContactUpdate> {
+    for await (const wanted of list.requestedContacts()) {
+      const changed = list.reader.changed(wanted);
+      const updates = await Promise.all(changed.map((one) => this.updateOfListed(account, verdict, one)));
+      for (const update of updates) if (update !== undefined) yield update;
+    }
+    for (const [id, before] of verdict.missing) {
+      const update = await this.updateOfMissing(account, verdict, id, before);
+      if (update !== undefined) yield update;
+    }
+  }
+
+  /**
+   * Returns the start time for the messages of new contacts, in milliseconds since 1970 by upstream's clock.
+   * The first read of a new contact emits events for messages whose timestamp is later than the start time.
+   */
+  private async emitAfter(
+    account: string,
+    { wasListedBefore, now, listedAt }: KnownContacts,
+    upstreamNow: number,
+    replaced: boolean,
+  ): Promise<number> {
+    if (listedAt !== undefined && !replaced) return listedAt - LATER_CONTACT_SLACK_MS;
+    const addedAt = wasListedBefore || replaced ? undefined : await this.addedAt(account);
+    const late = Math.min(Math.max(now - (addedAt ?? now), 0), MAX_FIRST_LIST_DELAY_MS);
+    return upstreamNow - late - FIRST_LIST_SLACK_MS;
+  }
+
+  private async updateOfListed(
+    account: string,
+    { known, tracker, isReplaced, emitAfter, areSomeUnscheduled }: ListVerdict,
+    { contact, fingerprint, verdict: quick }: ChangedContact,
+  ): Promise<ContactUpdate | undefined> {
+    const before = known.contacts.get(contact.id);
+    const isNew = before === undefined;
+    // New contacts emit no events in the account's first contact list and in a list that replaces the known one.
+    const isBaseline = isNew && (known.listedAt === undefined || isReplaced);
+    const record =
+      isBaseline || quick === 'same' || quick === 'quiet'
+        ? undefined
+        : await this.store.contactRecord(account, contact.id);
+    const changes = diffContactFields(record?.raw, contact);
+    const verdict = quick === 'differs' ? tracker.verdict(contact, Object.keys(changes)) : quick;
+    const listed = {
+      fingerprint: verdict === 'withheld' && before !== undefined ? before.fingerprint : fingerprint,
+      deleted: false,
+    };
+    const update = { id: contact.id, listed, numbers: phoneNumbersOf(contact), emitAfter };
+    if (verdict === 'withheld' && before?.missingSince === undefined && !areSomeUnscheduled) return undefined;
+    if (verdict !== 'changed') return update;
+    const raw = JSON.stringify(contact.raw);
+    const words = wordsOfChange(record?.raw, contact.raw);
+    if (isBaseline) return { ...update, raw, words };
+    const revision = nextRevision(known, record);
+    if (isNew)
+      return { ...update, raw, words, event: contactEvent('contact.created', contact, revision, {}) };
+    const event = before.deleted
+      ? contactEvent('contact.created', contact, revision, REAPPEARANCE_EVENT_CHANGES)
+      : contactEvent('contact.updated', contact, revision, tracker.withoutMuted(changes));
+    return { ...update, raw, words, event };
+  }
+
+  private async updateOfMissing(
+    account: string,
+    { known, isOutageLikely, unreadable }: ListVerdict,
+    id: string,
+    before: ListedContact,
+  ): Promise<ContactUpdate | undefined> {
+    const update = { id, numbers: [] };
+    if (before.missingSince === undefined) {
+      return { ...update, listed: { ...before, missingSince: known.now } };
+    }
+    if (isOutageLikely || mayMissingContactBeUnreadable(unreadable, before.missingSince)) return undefined;
+    if (known.now - before.missingSince < this.absenceMs) return undefined;
+    const record = await this.store.contactRecord(account, id);
+    const last: unknown = JSON.parse(record?.raw ?? '{}');
+    return {
+      ...update,
+      listed: { fingerprint: before.fingerprint, deleted: true },
+      event: {
+        type: 'contact.deleted',
+        contactId: id,
+        subject: `contact:${id}`,
+        revision: nextRevision(known, record),
+        data: { contact: isRecord(last) && 'id' in last ? last : { id }, changes: DELETION_EVENT_CHANGES },
+      },
+    };
+  }
+}
+
+/**
+ * Returns the search words of a contact, and the words that its fields no longer contain.
+ * @param before the contact as JSON before the change; undefined for a new contact
+ */
+function wordsOfChange(
+  before: string | undefined,
+  after: Readonly<Record<string, unknown>>,
+): NonNullable<ContactUpdate['words']> {
+  const earlier: unknown = JSON.parse(before ?? '{}');
+  const had = isRecord(earlier) ? searchWordsOfContact(earlier) : [];
+  const has = searchWordsOfContact(after);
+  return { all: has, removed: had.filter((word) => !has.includes(word)) };
+}
+
+/** Returns true if the list contains more than half of the known contacts. */
+function showsMostContacts(
+  { reader: { present } }: ContactList<SnapshotComparingContactReader>,
+  missing: readonly unknown[],
+): boolean {
+  return present > 0 && missing.length * 2 < present;
+}
+
+/**
+ * Returns the messaging service behind an upstream address, as the hash of the service's first address.
+ * @param address hash of the upstream address
+ * @param isAnother says to which service an unknown address belongs. `true`: to a new service. `false`: to the
+ * service of the previous address
+ */
+function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
+  const before = upstream === undefined || isAnother ? undefined : services.get(upstream);
+  return services.get(address) ?? before ?? address;
+}
+
+function nextRevision({ revisionFloor }: KnownContacts, record: { revision: number } | undefined): number {
+  return Math.max(record?.revision ?? 0, revisionFloor) + 1;
+}
+
+function contactEvent(
+  type: 'contact.created' | 'contact.updated',
+  contact: UpstreamContact,
+  revision: number,
+  changes: Record<string, unknown>,
+): NewEvent {
+  return {
+    type,
+    contactId: contact.id,
+    subject: `contact:${contact.id}`,
+    revision,
+    data: { contact: contact.raw, changes },
+  };
+}
+
+function suspicionOf({ now, suspectAt }: KnownContacts, count: number): NewEvent | undefined {
+  return createAccountSuspectEvent(now, suspectAt, {
+    reason: 'upstream shows far fewer contacts than before',
+    count,
+  });
+}

@@ -1,0 +1,95 @@
+import type { Arrival } from '../delay/poll-report.js';
+import type { FeedSettings } from './feed-settings.js';
+import type { FeedStore, PollCommit } from '../feed-store.js';
+import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
+import type { PollState } from '../snapshot/poll-state.js';
+import { PollIntervalPlanner } from '../schedule/poll-interval-planner.js';
+import type { CommitKind, PollStart } from './poll-start.js';
+import { msUntilNextFlagCheck } from './poll-state-after-read.js';
+import { upstreamClockDifferenceMs } from './row-update.js';
+import type { PagesRead } from '../walk/pages-read.js';
+import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
+import { messageRateBucketIndexOf } from '../schedule/rate-histogram.js';
+import { expectedMessageRate, messageRateStateAfterRead } from '../schedule/rate.js';
+
+/**
+ * If older messages must be read too, the worker that committed the newest messages reads them at once. If
+ * that worker fails, another worker may read the older messages this many milliseconds after the commit.
+ */
+const DEEP_READ_TAKEOVER_MS = 30_000;
+
+/** Determines when a contact is read next. */
+export class NextReadPlanner {
+  private readonly planner: PollIntervalPlanner;
+
+  constructor(
+    store: Pick<FeedStore, 'contactRates'>,
+    private readonly settings: Pick<FeedSettings, 'interval' | 'readsPerSecond' | 'sweepMs'>,
+  ) {
+    const { min: minMs, max: maxMs } = settings.interval;
+    this.planner = new PollIntervalPlanner((account) => store.contactRates(account), { minMs, maxMs });
+  }
+
+  /**
+   * Returns when the newest messages of the contact are read next, which depends on how often the contact
+   * changes.
+   */
+  async ofNewestMessages(
+    { account, state, requestsPerSecond }: PollStart,
+    date: number | undefined,
+    pollState: PollState,
+    arrivals: readonly Arrival[],
+  ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
+    const { now, extension } = state;
+    const aheadMs = upstreamClockDifferenceMs(date, now);
+    const before = extension.rate === undefined ? undefined : unpackMessageRate(extension.rate);
+    const rate = messageRateStateAfterRead(before, {
+      arrivals: arrivals.length,
+      at: now,
+      ...(extension.readAt === undefined ? {} : { since: extension.readAt }),
+      times: arrivals.flatMap(({ timestamp }) => (timestamp === undefined ? [] : timestamp - aheadMs)),
+    });
+    const perSecond = expectedMessageRate(rate, now);
+    const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
+    const plan = await this.planner.planOf(account, budget, state.contacts);
+    // The contact is polled at the latest when its next flag check is due.
+    const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(pollState, now));
+    return {
+      extension: { rate: packMessageRate(rate) },
+      bucket: messageRateBucketIndexOf(perSecond),
+      dueInMs: Math.max(intervalMs, this.settings.interval.min),
+    };
+  }
+
+  /**
+   * Returns when older messages of the contact are read next: in `inMs` milliseconds, never (`over`), or as
+   * scheduled before (`unchanged`).
+   */
+  ofOlderMessages(
+    { state, resync }: PollStart,
+    { unsettledLookedUp, needsFullRead, order }: PagesRead,
+    pollState: PollState,
+    kind: CommitKind,
+  ): PollCommit['deep'] {
+    const { completeDueAt, completeAt, flagCheckDueAt } = pollState;
+    if (kind === 'end') {
+      return completeDueAt === undefined
+        ? 'over'
+        : { inMs: Math.max(completeDueAt - state.now, 0), overwrites: true };
+    }
+    if (resync !== undefined) return { inMs: 0, overwrites: true };
+    if (kind === 'page') return 'unchanged';
+    const isDue =
+      state.emitAfter !== undefined ||
+      completeAt === undefined ||
+      completeAt + this.settings.sweepMs <= state.now ||
+      (completeDueAt !== undefined && completeDueAt <= state.now) ||
+      (!unsettledLookedUp && flagCheckDueAt !== undefined && flagCheckDueAt <= state.now);
+    if (!isDue) return 'unchanged';
+    // If older pages may contain more new messages, this worker reads them right after the commit. Another
+    // worker takes over only after a delay, in case this worker fails.
+    const continuesAtOnce =
+      !doesFirstPageShowNewestMessages(order) && (needsFullRead || state.emitAfter !== undefined);
+    return { inMs: continuesAtOnce ? DEEP_READ_TAKEOVER_MS : 0, overwrites: false };
+  }
+}

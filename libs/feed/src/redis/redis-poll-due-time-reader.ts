@@ -1,0 +1,43 @@
+import { accountKeys, LuaScript, type RedisClient } from '#platform';
+
+const feedSurveyScript = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
+
+/** Which polls of an account are due, and when the next poll is due. */
+export interface PollDueTimes {
+  /**
+   * Time until the first contact is due, in milliseconds. A claimed contact counts as due at the end of its
+   * lease. Absent if no contact is scheduled.
+   */
+  dueInMs?: number;
+  /** Number of reads that are due now. Reads of the newest messages and of older messages both count. */
+  due: number;
+  /** True if a read of the contact list was requested, or if the list was never read completely. */
+  isListPollRequested: boolean;
+}
+
+/** Finds out with a single cheap script which polls of an account are due. */
+export class RedisPollDueTimeReader {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+  ) {}
+
+  async read(account: string): Promise<PollDueTimes> {
+    const keys = accountKeys(this.prefix, account);
+    const reply = await feedSurveyScript.run(this.redis, {
+      due: keys('polls', 'due'),
+      list: keys('contact-list'),
+      deep: keys('polls', 'deep'),
+    });
+    const { dueInMs, due, isListPollRequested } = reply as {
+      dueInMs: string;
+      due: number;
+      isListPollRequested: number;
+    };
+    return {
+      ...(dueInMs === '' ? {} : { dueInMs: Number(dueInMs) }),
+      due,
+      isListPollRequested: isListPollRequested === 1,
+    };
+  }
+}

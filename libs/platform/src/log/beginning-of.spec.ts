@@ -1,8 +1,0 @@
-import { expect, it } from '@jest/globals';
-import { beginningOf } from './beginning-of.js';
-
-it('the beginning of a text contains no half of a character', () => {
-  expect(beginningOf('abc', 2)).toBe('ab');
-  expect(beginningOf('a😀', 3)).toBe('a😀');
-  expect(beginningOf('a😀', 2)).toBe('a\uFFFD');
-});

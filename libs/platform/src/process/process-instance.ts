@@ -1,0 +1,78 @@
+import { hostname } from 'node:os';
+import { newId } from '../ids.js';
+import { formatWorkerHeartbeatMember, type WorkerRole } from '../environment/worker-roles.js';
+
+/** A running gateway or worker, as other processes see it. */
+export interface ProcessInstance {
+  /** Name of the process, which no other process has. It consists of letters, digits, dots, dashes and underscores. */
+  name: string;
+  /**
+   * Version of the build; undefined if the process is of an earlier build, which does not announce its
+   * version.
+   */
+  version: string | undefined;
+  /** When the process started, in milliseconds since 1970 by Redis' clock; 0 if unknown. */
+  since: number;
+}
+
+const MAX_HOST = 64;
+
+export function createProcessInstance(version: string, since: number): ProcessInstance {
+  const host = hostname()
+    .replace(/[^\w.-]/g, '_')
+    .slice(0, MAX_HOST);
+  return { name: `${host}-${newId('req')}`, version, since };
+}
+
+/**
+ * Returns the Redis key of the heartbeat set: the sorted set of running gateways or workers. Its members come
+ * from {@link formatProcessInstance}. Its scores are the times of the last heartbeats, in milliseconds since 1970 by
+ * Redis' clock.
+ */
+export function heartbeatSetRedisKey(prefix: string, kind: 'gateways' | 'workers'): string {
+  return `${prefix}:${kind}`;
+}
+
+/**
+ * Formats a running process as a member of the heartbeat set. {@link parseProcessInstance} parses this text. The roles
+ * come last, because earlier builds parse everything after `roles=` as roles.
+ */
+export function formatProcessInstance(
+  { name, version = '', since }: ProcessInstance,
+  roles?: readonly WorkerRole[],
+): string {
+  const member = `${name} version=${version} since=${since}`;
+  return roles === undefined ? member : formatWorkerHeartbeatMember(member, roles);
+}
+
+export function parseProcessInstance(member: string): ProcessInstance {
+  const [name = ''] = member.split(' ', 1);
+  const fact = (key: string): string | undefined => new RegExp(` ${key}=(\\S+)`).exec(member)?.[1];
+  return { name, version: fact('version'), since: Number(fact('since') ?? 0) };
+}
+
+/**
+ * Returns the names of the processes that announce their version. Processes of earlier builds do not announce it.
+ * They are left out, because they write no marker file to the blob store, and other processes must not expect one
+ * from them.
+ */
+export function namesOfProcessesWithKnownVersion(heartbeatMembers: readonly string[]): string[] {
+  return heartbeatMembers
+    .map(parseProcessInstance)
+    .filter(({ version }) => version !== undefined)
+    .map(({ name }) => name);
+}
+
+/**
+ * Returns when the last of the running versions was first started, in milliseconds since 1970. All these versions have
+ * run together since then. Returns undefined if all running processes have the same version.
+ */
+export function versionsMixedSince(
+  instances: readonly Pick<ProcessInstance, 'version' | 'since'>[],
+): number | undefined {
+  const firstOf = new Map<string | undefined, number>();
+  for (const { version, since } of instances) {
+    firstOf.set(version, Math.min(since, firstOf.get(version) ?? Infinity));
+  }
+  return firstOf.size < 2 ? undefined : Math.max(...firstOf.values());
+}

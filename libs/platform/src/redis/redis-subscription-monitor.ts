@@ -1,0 +1,45 @@
+import { Cluster, type Redis } from 'ioredis';
+import type { RedisClient } from './redis-connection.js';
+
+/**
+ * Reports that messages of a client's subscriptions may have been lost, because the connection that receives them ended.
+ *
+ * A Cluster client subscribes on a connection of its own to one of the nodes. If that connection ends, the client chooses
+ * another node without an event. So the watch observes that connection.
+ */
+export class RedisSubscriptionMonitor {
+  private watched: Redis | undefined;
+
+  /** @param onLost called each time the connection ends; the client itself subscribes again */
+  constructor(
+    private readonly client: RedisClient,
+    private readonly onLost: () => void,
+  ) {
+    client.on('close', onLost);
+    // A Cluster client may choose another connection as soon as it knows a new node.
+    if (client instanceof Cluster)
+      client.on('+node', () => {
+        setImmediate(() => {
+          this.follow();
+        });
+      });
+  }
+
+  /** Observes the present connection. Call this method after each subscription. */
+  follow(): void {
+    if (!(this.client instanceof Cluster)) return;
+    const connection = subscriberOf(this.client);
+    if (connection === undefined || connection === this.watched) return;
+    this.watched = connection;
+    connection.once('end', () => {
+      this.onLost();
+      this.follow();
+    });
+  }
+}
+
+/** Returns the connection on which a Cluster client receives messages. ioredis does not expose it. */
+function subscriberOf(cluster: Cluster): Redis | undefined {
+  const { subscriber } = cluster as unknown as { subscriber?: { getInstance?(): Redis | null } };
+  return subscriber?.getInstance?.() ?? undefined;
+}

@@ -1,0 +1,167 @@
+import { SimilarMessageCollector } from '../match/similar-message-collector.js';
+import type { Lookup } from '../ports.js';
+import { confirmationPeriodMs, postLeaseMs, type RelaySettings } from '../send/relay-settings.js';
+import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
+import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
+import { type LookupResult, readRecipientMessages, appendLookupWithCandidates } from './lookup-result.js';
+
+/** Waits between two look-ups of a send, in milliseconds. The last wait repeats. */
+const LOOKUP_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
+
+/**
+ * Maximum wait of a lane during an outage of upstream, in milliseconds. The end of the outage wakes the lane earlier.
+ */
+export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
+
+/**
+ * Maximum age of the contact list for the last look-up of a send, in milliseconds. An older list may lack a new contact
+ * with the recipient's number, and the send's message may belong to the new contact.
+ */
+export const MAX_CONTACT_LIST_AGE_MS = 60_000;
+
+/** Looks up a send among the messages of its recipient, to find out whether upstream accepted the send. */
+export class SendLookupRunner {
+  constructor(
+    private readonly store: RelayStore,
+    private readonly lookup: Lookup,
+    private readonly settings: RelaySettings,
+  ) {}
+
+  /**
+   * Returns the state change that starts the look-ups of a send whose POST had no clear outcome.
+   * @param reason why the outcome of the POST is unknown
+   */
+  begin(
+    transition: 'ambiguous' | 'abandoned',
+    record: SendRecord,
+    now: number,
+    reason: string | undefined,
+  ): StateChange {
+    return this.start(
+      transition,
+      record,
+      now,
+      confirmationPeriodMs(record.order, this.settings),
+      reason === undefined ? {} : { reason },
+    );
+  }
+
+  /**
+   * Returns the state change that starts look-ups of a queued send. It is used if Redis may have lost the record of a
+   * POST, or if an operator requested a resend. If no look-up finds the send's message, the send is posted. After a
+   * Redis restart, the look-ups last until the confirmation period has passed since the restart, and at least until a
+   * POST that had begun before the restart has ended. After a resend, one complete look-up is enough.
+   */
+  recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
+    const periodMs = Math.max(confirmationPeriodMs(record.order, this.settings), postLeaseMs(this.settings));
+    const leftMs = redisRestartedAt === undefined ? 0 : Math.max(periodMs - (now - redisRestartedAt), 0);
+    return this.start('recheck_started', record, now, leftMs, { thenPost: true });
+  }
+
+  private start(
+    transition: 'ambiguous' | 'abandoned' | 'recheck_started',
+    { state }: SendRecord,
+    now: number,
+    lookLeftMs: number,
+    extra: Pick<SendState, 'reason' | 'thenPost'>,
+  ): StateChange {
+    const waitMs = LOOKUP_WAITS_MS[0];
+    return {
+      transition,
+      state: {
+        ...fieldsKeptAcrossTransitions(state),
+        phase: 'looking',
+        lookLeftMs,
+        lookedAt: now,
+        looks: 0,
+        lookSince: now,
+        notBefore: now + waitMs,
+        ...extra,
+      },
+      laneDueInMs: waitMs,
+      redisRun: 'update',
+    };
+  }
+
+  /**
+   * Makes one look-up: reads the recipient's messages. If the send's message is found, the send leaves its lane.
+   * Returns the wait before the lane's next step, in milliseconds.
+   *
+   * The send's confirmation period counts down only while the recipient's messages can be read completely. The look-ups
+   * end with the first complete read after the confirmation period, or when they have lasted for the maximum age of a
+   * send.
+   */
+  async runStep(account: string, { record, now }: LaneHead): Promise<number> {
+    const { state } = record;
+    const since = state.lookSince ?? now;
+    // If `lookedAt` is absent, the last look-up failed. The time since a failed look-up does not count as part of the
+    // confirmation period.
+    const passedMs = Math.max(now - (state.lookedAt ?? now), 0);
+    const leftMs = state.lookLeftMs ?? 0;
+    const isFinalStep = passedMs >= leftMs;
+    const reads = new SimilarMessageCollector([record]);
+    const step = await readRecipientMessages(this.lookup, account, record.order.phoneNumber, {
+      reads,
+      ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {}),
+    });
+    const { outcome } = step;
+    const looked = await appendLookupWithCandidates(this.store, account, record, step, reads, now);
+    const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
+    const isTimedOut = now - since >= this.settings.maxAgeMs;
+    if (outcome === 'complete' && lookLeftMs <= 0) {
+      await this.store.apply(account, record, this.changeAfterLastLookup(looked));
+      return 0;
+    }
+    if (isTimedOut) {
+      await this.store.apply(account, record, {
+        transition: 'marked_unknown',
+        state: { ...fieldsKeptAcrossTransitions(looked.state), reason: timeoutReason(step) },
+      });
+      return 0;
+    }
+    // Start again with the shortest wait when reads of the recipient's messages begin to fail, or begin to work again.
+    const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
+    const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
+    const backoffMs = LOOKUP_WAITS_MS[Math.min(looks, LOOKUP_WAITS_MS.length - 1)] ?? 0;
+    // If the remaining time for look-ups is shorter than the usual wait, make the last look-up earlier.
+    const waitMs =
+      outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, LOOKUP_WAITS_MS[0])) : backoffMs;
+    const next: SendState = {
+      ...looked.state,
+      lookSince: since,
+      lookLeftMs,
+      lookedAt: now,
+      looks,
+      notBefore: now + waitMs,
+    };
+    if (outcome === 'failed' || outcome === 'held') delete next.lookedAt;
+    const held = outcome === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
+    const laneDueInMs = outcome === 'held' ? MAX_LANE_WAIT_IN_OUTAGE_MS : waitMs;
+    const waiting = await this.store.apply(account, record, {
+      transition: 'search_continued',
+      state: { ...next, ...held },
+      laneDueInMs,
+    });
+    // `apply` returns undefined if the look-up has found the send's message. The lane can then continue at once.
+    return waiting === undefined ? 0 : laneDueInMs;
+  }
+
+  private changeAfterLastLookup({ state }: SendRecord): StateChange {
+    const { reason, thenPost } = state;
+    if (thenPost === true) return { transition: 'recheck_passed', state: fieldsKeptAcrossTransitions(state) };
+    // With `SEND_ON_UNKNOWN=resend`, the operator prefers a duplicate text to a lost text. A third POST is never made
+    // automatically.
+    if (this.settings.onUnknown === 'resend' && (state.copies ?? 0) < 2)
+      return { transition: 'resent_automatically', state: fieldsKeptAcrossTransitions(state) };
+    return {
+      transition: 'marked_unknown',
+      state: { ...fieldsKeptAcrossTransitions(state), ...(reason === undefined ? {} : { reason }) },
+    };
+  }
+}
+
+/** Returns the `reason` text of a send whose look-ups have not been completed within the maximum age of a send. */
+function timeoutReason(step: LookupResult): string {
+  const last = step.outcome === 'failed' ? ` The last look-up failed: ${step.reason}.` : '';
+  return `The recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
+}

@@ -1,0 +1,129 @@
+import type { UpstreamMessage } from '#upstream';
+import { normalizeText } from './normalize-text.js';
+import type { LookupReads } from '../ports.js';
+import type { RelayStore } from '../send/relay-store.js';
+import { MAX_CANDIDATES_PER_LOOKUP, type StoredCandidate } from '../send/stored-lookup.js';
+import {
+  UPSTREAM_CLOCK_TOLERANCE_MS,
+  timeOfFirstPostAwaitingMessage,
+  boundMessagesOf,
+  type SendRecord,
+} from '../send/send-record.js';
+
+/**
+ * Maximum time by which a message with the text of a send may be older than the send's POST, in milliseconds. Older
+ * messages are ignored, because some texts are sent every day.
+ */
+const MAX_BEFORE_POST_MS = 3_600_000;
+
+/** A message with the same text as a send, and the contact that it was read from. */
+interface SimilarMessage {
+  contactId: string;
+  message: UpstreamMessage;
+  /**
+   * Time from the POST of the send to the timestamp of the message, in milliseconds. Negative if the timestamp is
+   * earlier than the POST. Undefined if the message has no timestamp.
+   */
+  afterPostMs: number | undefined;
+}
+
+/**
+ * Counts the messages that a look-up reads, and collects those that resemble the sends of the look-up. For each send,
+ * keeps only the few messages that are closest in time to the POST of the send.
+ */
+export class SimilarMessageCollector implements LookupReads {
+  readonly contactIds: string[] = [];
+  messagesRead = 0;
+  private readonly sendsByText = new Map<string, SendRecord[]>();
+  private readonly similar = new Map<SendRecord, SimilarMessage[]>();
+  /** Messages that were sent before this time are not collected. In milliseconds since 1970 by Redis' clock. */
+  private readonly earliest: number;
+
+  constructor(sends: readonly SendRecord[]) {
+    for (const record of sends) {
+      const text = normalizeText(record.order.message ?? '');
+      this.sendsByText.set(text, [...(this.sendsByText.get(text) ?? []), record]);
+    }
+    this.earliest = Math.min(...sends.map(timeOfFirstPostAwaitingMessage)) - MAX_BEFORE_POST_MS;
+  }
+
+  add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void {
+    if (!this.contactIds.includes(contactId)) this.contactIds.push(contactId);
+    this.messagesRead += messages.length;
+    for (const message of messages) {
+      const { direction, timestamp, body, attachments } = message;
+      const sentAt = timestamp === undefined ? undefined : timestamp - upstreamAheadMs;
+      if (direction !== 'outbound' || (sentAt !== undefined && sentAt < this.earliest)) continue;
+      const text = normalizeText(body);
+      // A message with neither text nor attachments cannot be compared with a send.
+      if (text === '' && attachments === 0) continue;
+      for (const record of this.sendsByText.get(text) ?? []) {
+        const afterPostMs =
+          sentAt === undefined ? undefined : sentAt - timeOfFirstPostAwaitingMessage(record);
+        this.keepClosest(record, { contactId, message, afterPostMs });
+      }
+    }
+  }
+
+  private keepClosest(record: SendRecord, one: SimilarMessage): void {
+    const { contactId, message, afterPostMs = 0 } = one;
+    if (message.to !== undefined && message.to !== record.order.phoneNumber) return;
+    if (afterPostMs < -MAX_BEFORE_POST_MS) return;
+    // If a message is read twice, keep only the last version.
+    const others = (this.similar.get(record) ?? []).filter(
+      (other) => other.contactId !== contactId || other.message.id !== message.id,
+    );
+    const closest = [...others, one].sort((a, b) => distance(a) - distance(b));
+    this.similar.set(record, closest.slice(0, MAX_CANDIDATES_PER_LOOKUP));
+  }
+
+  /**
+   * Returns the messages that resemble a send, oldest first, each with the reason why it was not recorded as the send's
+   * message.
+   */
+  async candidatesOf(store: RelayStore, account: string, record: SendRecord): Promise<StoredCandidate[]> {
+    const own = boundMessagesOf(record.state);
+    const similar = (this.similar.get(record) ?? []).filter(
+      ({ contactId, message }) =>
+        !own.some((bound) => bound.contactId === contactId && bound.messageId === message.id),
+    );
+    const candidates: StoredCandidate[] = [];
+    for (const contactId of new Set(similar.map((one) => one.contactId))) {
+      const ofContact = similar.filter((one) => one.contactId === contactId);
+      const ids = ofContact.map(({ message }) => message.id);
+      const owners = await store.boundSends(account, contactId, ids);
+      for (const one of ofContact) {
+        const owner = owners.get(one.message.id)?.sendId;
+        if (owner !== record.order.id) candidates.push(candidateOf(one, record, owner));
+      }
+    }
+    return candidates.sort((a, b) => (a.sentAt ?? Infinity) - (b.sentAt ?? Infinity) || 0);
+  }
+}
+
+function distance({ afterPostMs }: SimilarMessage): number {
+  return afterPostMs === undefined ? Number.MAX_VALUE : Math.abs(afterPostMs);
+}
+
+function candidateOf(
+  { contactId, message, afterPostMs = 0 }: SimilarMessage,
+  { order }: SendRecord,
+  owner: string | undefined,
+): StoredCandidate {
+  const attachments = Number(order.file !== undefined) + Number(order.fileUrl !== undefined);
+  const reason =
+    owner !== undefined
+      ? 'The message belongs to another send.'
+      : afterPostMs < -UPSTREAM_CLOCK_TOLERANCE_MS
+        ? 'The message was sent before this send was posted.'
+        : message.attachments !== attachments
+          ? 'The message has another number of attachments.'
+          : message.to === undefined
+            ? 'The message names no recipient.'
+            : 'The message was already known before this look-up.';
+  return {
+    ...{ contactId, messageId: message.id, reason },
+    ...(message.timestamp === undefined ? {} : { sentAt: message.timestamp }),
+    ...(owner === undefined ? {} : { sendId: owner }),
+  };
+}
