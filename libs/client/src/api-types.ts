@@ -99,7 +99,7 @@ export type Send = {
      */
     reason: string | null;
     /**
-     * Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first and the latest 19. A poll that found the message of the send is listed as a look-up only if Tidings did not yet know whether the messaging service had accepted the send. Sends in events and timelines do not have the field `lookups`.
+     * Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first look-up and the latest 19 look-ups. A poll that found the message of the send is listed as a look-up only if Tidings did not yet know whether the messaging service had accepted the send. Sends in events and timelines do not have the field `lookups`.
      */
     lookups?: Array<SendLookup>;
 };
@@ -135,7 +135,7 @@ export type ResolutionResult = {
      */
     send: Send | null;
     /**
-     * `unavailable`: Redis did not answer. Send the ids with this code again in a later request.
+     * `unavailable`: Redis did not answer, and the send may or may not have been resolved. Repeat the request later with the ids whose result has this code.
      */
     code: 'not_found' | 'conflict' | 'unavailable' | null;
     /**
@@ -165,7 +165,7 @@ export type Conversation = {
     id: string;
     contactId: string | null;
     /**
-     * Phone number that had its own conversation until the number belonged to this contact.
+     * Phone number that had a conversation of its own before Tidings knew that the number belongs to this contact.
      */
     replaces: string | null;
     /**
@@ -280,7 +280,7 @@ export type Timeline = {
      */
     after: string;
     /**
-     * True if the messages could not be read from the messaging service: the page has only sends, and the first page also has a preview of the last message. Then request the page again later.
+     * True if the messages could not be read from the messaging service: the page has only sends, and the first page also has a preview of the last message. If `partial` is true, request the page again later.
      */
     partial: boolean;
 };
@@ -374,7 +374,7 @@ export type NewWebhook = {
      */
     rateLimitPerSecond?: number | null;
     /**
-     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact after the previous delivery has succeeded or finally failed. Default: `false`.
+     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. Default: `false`.
      */
     ordered?: boolean | null;
     /**
@@ -403,7 +403,7 @@ export type CreatedWebhook = {
     createdAt: string;
     updatedAt: string;
     /**
-     * Time of the first failed attempt to deliver to the webhook since a delivery last succeeded. Null if the last attempt to deliver to the webhook did not fail.
+     * Time of the first failed attempt to deliver to the webhook after the last successful delivery. Null if the last attempt to deliver to the webhook did not fail.
      */
     failingSince: string | null;
     /**
@@ -440,7 +440,7 @@ export type Webhook = {
     createdAt: string;
     updatedAt: string;
     /**
-     * Time of the first failed attempt to deliver to the webhook since a delivery last succeeded. Null if the last attempt to deliver to the webhook did not fail.
+     * Time of the first failed attempt to deliver to the webhook after the last successful delivery. Null if the last attempt to deliver to the webhook did not fail.
      */
     failingSince: string | null;
     /**
@@ -486,7 +486,7 @@ export type WebhookChanges = {
      */
     rateLimitPerSecond?: number | null;
     /**
-     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact after the previous delivery has succeeded or finally failed.
+     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed.
      */
     ordered?: boolean;
     /**
@@ -520,7 +520,7 @@ export type StartedTest = {
      */
     eventId: string;
     /**
-     * Id of the delivery of the `webhook.test` event. Tidings creates the delivery shortly after the reply.
+     * Id of the delivery of the `webhook.test` event. Tidings creates the delivery shortly after the response.
      */
     deliveryId: string;
 };
@@ -533,7 +533,7 @@ export type DeliveryAttempt = {
      */
     statusCode: number | null;
     /**
-     * First KB of the body with which the webhook responded.
+     * First KB of the body of the response.
      */
     reply: string;
     /**
@@ -608,7 +608,7 @@ export type NewReplay = {
      */
     eventTypes?: Array<string> | null;
     /**
-     * Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events from the time before the webhook existed or while it was disabled, and events that the full backlog of the webhook did not accept. `pending` selects events whose delivery waits for a retry; the replay retries the delivery immediately. `all` selects all events except those with a pending delivery. Default: `failed`.
+     * Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events that were recorded before the webhook existed, while it was disabled, or while it had too many pending deliveries. `pending` selects events whose delivery waits for a retry; the replay retries the delivery immediately. `all` selects all events except those with a pending delivery. Default: `failed`.
      */
     only?: 'failed' | 'missed' | 'pending' | 'all' | null;
     /**
@@ -894,7 +894,7 @@ export type FullReadiness = {
      */
     details: Array<ReadinessReason>;
     /**
-     * Faults of individual accounts, at most 100. Every caller sees the faults of its own account. With an API key of the account `default` and the scope `admin`, a caller sees the faults of all accounts.
+     * Faults of individual accounts, at most 100. Every caller sees the faults of its own account. A caller with an API key of the account `default` that has the scope `admin` sees the faults of all accounts.
      */
     accounts: Array<AccountReason>;
 };
@@ -907,7 +907,7 @@ export type UpstreamStatus = {
 
 export type LaneCounts = {
     /**
-     * Number of recipients with queued or relaying sends.
+     * Number of recipients with sends that have the status `queued` or `relaying`.
      */
     count: number;
     /**
@@ -1052,7 +1052,7 @@ export type PollerStatus = {
      */
     lagMs: number;
     /**
-     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. A sweep of all contacts takes at least `sweepMs`. Set `POLL_SWEEP_INTERVAL_MS` to a much longer interval.
+     * Minimum time to read every contact once within the limit of requests per second, with one request per contact, in milliseconds. Tidings sweeps all contacts (reads all their messages again) every `POLL_SWEEP_INTERVAL_MS`. A sweep takes at least `sweepMs`, so set `POLL_SWEEP_INTERVAL_MS` to a much longer interval.
      */
     sweepMs: number;
     /**
@@ -1117,7 +1117,7 @@ export type DeliveryCounts = {
     pending: number;
     succeeded: number;
     /**
-     * Number of failed deliveries, missed ones included.
+     * Number of failed deliveries, including missed deliveries.
      */
     failed: number;
 };
@@ -1134,7 +1134,7 @@ export type WebhookCounts = {
 export type FailingWebhook = {
     webhookId: string;
     /**
-     * Time of the first failed attempt to deliver to the webhook since a delivery last succeeded.
+     * Time of the first failed attempt to deliver to the webhook after the last successful delivery.
      */
     since: string;
 };
@@ -1302,12 +1302,12 @@ export type Stats = {
      */
     detectionDelayMs: DelayStats;
     /**
-     * Time from an event to its receipt by a webhook, by the minute of the receipt. The delivery delay of a replayed event starts when the event was recorded, not when the replay was requested.
+     * Time from an event to its receipt by a webhook, by the minute of the receipt. The delivery delay of a replayed event is measured from the time when the event was recorded, not from the time of the replay.
      */
     deliveryDelayMs: DelayStats;
     requests: RequestStats;
     /**
-     * Sends and deliveries that wait, measured about once a minute while the account is in use.
+     * Numbers of waiting sends and deliveries, measured about once a minute while the account is in use.
      */
     backlog: BacklogStats;
 };
@@ -1560,7 +1560,7 @@ export type MessageReceivedEvent = {
 };
 
 /**
- * The messaging service shows a new outbound message. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.
+ * The messaging service shows a new outbound message. If Tidings sent the message, `sendId` is the id of the send, and `reference` is your own id for the send.
  */
 export type MessageSentEvent = {
     /**
@@ -1568,7 +1568,7 @@ export type MessageSentEvent = {
      */
     id: string;
     /**
-     * The messaging service shows a new outbound message. `sendId` names the send if Tidings sent the message, and `reference` is your own id of the send.
+     * The messaging service shows a new outbound message. If Tidings sent the message, `sendId` is the id of the send, and `reference` is your own id for the send.
      */
     type: 'message.sent';
     /**
@@ -1686,7 +1686,7 @@ export type MessageReadEvent = {
 };
 
 /**
- * A field of a message changed, or a deleted message returned. `changes` has the changed fields with their old and new values.
+ * A field of a message changed, or a message that was reported as deleted appeared again. `changes` has the changed fields with their old and new values.
  */
 export type MessageUpdatedEvent = {
     /**
@@ -1694,7 +1694,7 @@ export type MessageUpdatedEvent = {
      */
     id: string;
     /**
-     * A field of a message changed, or a deleted message returned. `changes` has the changed fields with their old and new values.
+     * A field of a message changed, or a message that was reported as deleted appeared again. `changes` has the changed fields with their old and new values.
      */
     type: 'message.updated';
     /**
@@ -1940,7 +1940,7 @@ export type SendSentEvent = {
 };
 
 /**
- * The send failed and will not be retried. `send.reason` gives the reason.
+ * The send failed and will not be retried. `send.reason` says why it failed.
  */
 export type SendFailedEvent = {
     /**
@@ -1948,7 +1948,7 @@ export type SendFailedEvent = {
      */
     id: string;
     /**
-     * The send failed and will not be retried. `send.reason` gives the reason.
+     * The send failed and will not be retried. `send.reason` says why it failed.
      */
     type: 'send.failed';
     /**
@@ -1966,7 +1966,7 @@ export type SendFailedEvent = {
 };
 
 /**
- * Tidings cannot find out whether the message was sent, and does not send the message again. Set the outcome of the send if you know the outcome, or resend the message.
+ * Tidings cannot find out whether the message was sent, and does not send the message again. If you know whether the message was sent, set the outcome of the send; otherwise, you can resend the message.
  */
 export type SendUnknownEvent = {
     /**
@@ -1974,7 +1974,7 @@ export type SendUnknownEvent = {
      */
     id: string;
     /**
-     * Tidings cannot find out whether the message was sent, and does not send the message again. Set the outcome of the send if you know the outcome, or resend the message.
+     * Tidings cannot find out whether the message was sent, and does not send the message again. If you know whether the message was sent, set the outcome of the send; otherwise, you can resend the message.
      */
     type: 'send.unknown';
     /**
@@ -2044,7 +2044,7 @@ export type SendExpiredEvent = {
 };
 
 /**
- * The messaging service is unavailable or rejects the account. Sends wait until the event `upstream.recovered`.
+ * The messaging service is unavailable or rejects the account. Tidings relays no sends of the account until it emits the event `upstream.recovered`.
  */
 export type UpstreamUnavailableEvent = {
     /**
@@ -2052,7 +2052,7 @@ export type UpstreamUnavailableEvent = {
      */
     id: string;
     /**
-     * The messaging service is unavailable or rejects the account. Sends wait until the event `upstream.recovered`.
+     * The messaging service is unavailable or rejects the account. Tidings relays no sends of the account until it emits the event `upstream.recovered`.
      */
     type: 'upstream.unavailable';
     /**
@@ -2098,7 +2098,7 @@ export type UpstreamRecoveredEvent = {
 };
 
 /**
- * Many contacts or messages disappeared at once, so Tidings reports no deletion. If the contacts or messages were really deleted, call `POST /v1/accounts/{id}/confirm-deletions`.
+ * Many contacts or messages disappeared at once, so Tidings does not report them as deleted. If the contacts or messages were really deleted, call `POST /v1/accounts/{id}/confirm-deletions`.
  */
 export type AccountSuspectEvent = {
     /**
@@ -2106,7 +2106,7 @@ export type AccountSuspectEvent = {
      */
     id: string;
     /**
-     * Many contacts or messages disappeared at once, so Tidings reports no deletion. If the contacts or messages were really deleted, call `POST /v1/accounts/{id}/confirm-deletions`.
+     * Many contacts or messages disappeared at once, so Tidings does not report them as deleted. If the contacts or messages were really deleted, call `POST /v1/accounts/{id}/confirm-deletions`.
      */
     type: 'account.suspect';
     /**
