@@ -52,7 +52,7 @@ function expectBound({ counts }: RelayVerdict): void {
 function expectSearchBeforePost(running: RelayTrial<RedisLayout>): void {
   const logs = running.workerLogs();
   expect(logs.join('\n')).toContain(
-    'the send may have been posted already; searching for its message before another POST',
+    'the send may have been posted already; looking up its message before another POST',
   );
   const reports = logs.map((log) => log.match(/Redis restarted or failed over/g)?.length ?? 0);
   expect(Math.max(...reports)).toBe(1);
