@@ -29,6 +29,11 @@ export function useBrowserRules(adapter: FastifyAdapter, origins: readonly strin
     done();
   });
   if (origins.length === 0) return;
+  // The library for CORS answers preflight requests before the hook that sets this header.
+  server.addHook('onSend', (request, reply, payload, done) => {
+    if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
+    done(null, payload);
+  });
   const options = {
     origin: [...origins],
     methods: METHODS,

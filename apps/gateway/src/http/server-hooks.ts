@@ -22,11 +22,6 @@ export function useServerHooks(server: FastifyInstance, routes: RouteTable, logg
     if (request.is404) throw unknownRoute(request, routes);
     done();
   });
-  // The library for CORS answers preflight requests before the hooks above run.
-  server.addHook('onSend', (request, reply, payload, done) => {
-    if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
-    done(null, payload);
-  });
   server.addHook('preParsing', (request, _, payload, done) => {
     if (isForm(request) && request.routeOptions.url !== MULTIPART_ROUTE) {
       throw new Problem('unsupported_media_type', 'This endpoint accepts application/json only.');

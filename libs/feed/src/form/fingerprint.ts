@@ -52,7 +52,7 @@ export interface SeenFingerprint extends Fingerprint {
  * A set of message fields as a bit mask: bit n stands for the field at index n of {@link FINGERPRINT_FIELDS}.
  */
 export type FieldSet = number;
-export const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_REPORTED_BY_NAME.length;
+const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_REPORTED_BY_NAME.length;
 
 /** Returns the set of these message fields. */
 export function fieldSetOf(...names: readonly (typeof FIELDS_REPORTED_BY_NAME)[number][]): FieldSet {
