@@ -8,6 +8,8 @@ export interface OpenConsole {
   page: Page;
   /** Errors, broken rules of the content security policy, and requests to other hosts. */
   troubles: string[];
+  /** URLs of all requests so far, oldest first. */
+  requests: readonly string[];
   /** Goes to a path of the console without a reload, which would sign out. */
   goTo: (path: string) => Promise<void>;
   /** Waits until the page shows its content: nothing is loading, and no request but streams of events is open. */
@@ -47,11 +49,13 @@ export async function openSignIn(
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       troubles.push(message.text());
   });
+  const requests: string[] = [];
   const open = new Set<Request>();
   page.on('requestfinished', (request) => open.delete(request));
   page.on('requestfailed', (request) => open.delete(request));
   page.on('request', (request) => {
     const url = request.url();
+    requests.push(url);
     if (!url.includes('/stream')) open.add(request);
     if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)) troubles.push(`request to ${url}`);
   });
@@ -63,6 +67,7 @@ export async function openSignIn(
   return {
     page,
     troubles,
+    requests,
     goTo: async (to) => {
       await page.evaluate(
         `history.pushState(null, '', ${JSON.stringify(to)}); dispatchEvent(new PopStateEvent('popstate'));`,
