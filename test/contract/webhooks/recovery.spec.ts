@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
 import { type DeliveryStore, deliveryId, type ReplayScope, EventReplayer } from '#webhooks';
+import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
 
@@ -31,14 +32,18 @@ async function claim(id: string, maxDeliveries = 1_000): Promise<ClaimedDelivery
   return claimed.deliveries;
 }
 
-async function settle(claimed: readonly ClaimedDelivery[], how: 'succeeded' | 'fails'): Promise<void> {
+async function settle(
+  claimed: readonly ClaimedDelivery[],
+  how: 'succeeded' | 'fails',
+  requestedMs = 0,
+): Promise<void> {
   const attempt = { at: '', durationMs: 0, statusCode: 500, reply: '', error: null };
   for (const delivery of claimed)
     await on.harness.deliveries.settle(
       ACCOUNT,
       delivery,
       attempt,
-      how === 'succeeded' ? { status: 'succeeded' } : { status: 'pending', waitMs: LATER_MS },
+      how === 'succeeded' ? { status: 'succeeded' } : { status: 'pending', waitMs: LATER_MS, requestedMs },
     );
 }
 
@@ -88,6 +93,25 @@ describe('a successful delivery to a webhook that was failing', () => {
       await awayFor(id, AWAY_MS);
     }
     expect(attempts).toBe(3);
+  });
+
+  it('makes no waiting delivery due before the time that the receiver requested by Retry-After', async () => {
+    const id = await subscribe();
+    await dispatched(2);
+    const [long, short] = await claim(id);
+    if (long === undefined || short === undefined) throw new Error('two deliveries were expected');
+    await settle([long], 'fails', LATER_MS);
+    await settle([short], 'fails', 1_000);
+    await awayFor(id, AWAY_MS);
+    await dispatched(1);
+    await settle(await claim(id), 'succeeded');
+    expect(await claim(id)).toEqual([]);
+    // The schedule alone would make it wait for ten minutes.
+    const [next] = await eventually('the requested wait is over', async () => {
+      const claimed = await claim(id);
+      return claimed.length > 0 && claimed;
+    });
+    expect(next?.id).toBe(short.id);
   });
 
   it('makes no waiting delivery due if the webhook was failing for only a short time', async () => {

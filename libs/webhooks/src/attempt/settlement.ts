@@ -7,7 +7,11 @@ export function deliveryStateAfter(decision: DeliveryDecision): Settlement {
     case 'succeeded':
       return { status: 'succeeded' };
     case 'retry':
-      return { status: 'pending', waitMs: decision.waitMs };
+      return {
+        status: 'pending',
+        waitMs: decision.waitMs,
+        ...(decision.requestedMs === undefined ? {} : { requestedMs: decision.requestedMs }),
+      };
     case 'failed':
     case 'gone':
       return { status: 'failed', reason: decision.reason };

@@ -61,7 +61,10 @@ export type ClaimResult =
 
 /** New state of a delivery after an attempt. */
 export type Settlement =
-  { status: 'succeeded' } | { status: 'pending'; waitMs: number } | { status: 'failed'; reason: string };
+  | { status: 'succeeded' }
+  /** `waitMs`, `requestedMs`: as in {@link DeliveryDecision} */
+  | { status: 'pending'; waitMs: number; requestedMs?: number }
+  | { status: 'failed'; reason: string };
 
 /** An attempt that has ended, and what it means for its delivery and its endpoint. */
 export interface FinishedAttempt {

@@ -55,6 +55,7 @@ describe('the decision after an attempt of a delivery', () => {
         expect(decideNextDeliveryStep(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
           kind: 'retry',
           waitMs: 60_000,
+          requestedMs: 60_000,
         });
       }
     },
@@ -63,12 +64,16 @@ describe('the decision after an attempt of a delivery', () => {
   it('uses the wait in Retry-After, limited to one day, only for status 429 or 503 and only if it is longer than the scheduled wait', () => {
     const wait = (status: number, retryAfter: string): unknown =>
       decideNextDeliveryStep(policy, 1, outcome(status, { retryAfter }), now);
-    expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000 });
+    expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000, requestedMs: 1_000 });
     expect(wait(429, 'Wed, 31 Dec 2025 00:00:00 GMT')).toEqual({ kind: 'retry', waitMs: 5_000 });
-    expect(wait(429, '45.5')).toEqual({ kind: 'retry', waitMs: 45_500 });
-    expect(wait(429, '2045')).toEqual({ kind: 'retry', waitMs: 2_045_000 });
+    expect(wait(429, '45.5')).toEqual({ kind: 'retry', waitMs: 45_500, requestedMs: 45_500 });
+    expect(wait(429, '2045')).toEqual({ kind: 'retry', waitMs: 2_045_000, requestedMs: 2_045_000 });
     expect(wait(429, 'soon')).toEqual({ kind: 'retry', waitMs: 5_000 });
-    expect(wait(429, '99999999999999999999')).toEqual({ kind: 'retry', waitMs: 86_400_000 });
+    expect(wait(429, '99999999999999999999')).toEqual({
+      kind: 'retry',
+      waitMs: 86_400_000,
+      requestedMs: 86_400_000,
+    });
     expect(wait(500, '60')).toEqual({ kind: 'retry', waitMs: 5_000 });
   });
 });

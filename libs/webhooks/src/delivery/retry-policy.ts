@@ -24,7 +24,11 @@ export interface Throttling {
 /** What happens to a delivery after an attempt. */
 export type DeliveryDecision =
   | { kind: 'succeeded' }
-  | { kind: 'retry'; waitMs: number }
+  /**
+   * `waitMs`: wait before the next attempt, in milliseconds. `requestedMs`: wait that the receiver requested by
+   * `Retry-After`, in milliseconds. It is at most `waitMs`, and the retry is not earlier even if the receiver recovers.
+   */
+  | { kind: 'retry'; waitMs: number; requestedMs?: number }
   | { kind: 'failed'; reason: string }
   /** The receiver answered 410: the delivery fails and the endpoint is disabled. */
   | { kind: 'gone'; reason: string };
@@ -71,7 +75,11 @@ export function decideNextDeliveryStep(
   }
   const scheduled = seconds * 1000 * (1 + JITTER * (2 * policy.random() - 1));
   const requestedMs = OBEYS_RETRY_AFTER.has(statusCode) ? retryAfterMs(outcome, now) : 0;
-  return { kind: 'retry', waitMs: Math.round(Math.max(scheduled, requestedMs)) };
+  return {
+    kind: 'retry',
+    waitMs: Math.round(Math.max(scheduled, requestedMs)),
+    ...(requestedMs > 0 ? { requestedMs: Math.round(requestedMs) } : {}),
+  };
 }
 
 /**

@@ -257,6 +257,7 @@ export class RedisDeliveryStore implements DeliveryStore {
         attempt.durationMs,
         settlement.status,
         settlement.status === 'pending' ? settlement.waitMs : 0,
+        settlement.status === 'pending' ? (settlement.requestedMs ?? 0) : 0,
         settlement.status === 'failed' ? settlement.reason : '',
         throttling.slowsDown ? 1 : 0,
         throttling.pauseMs,

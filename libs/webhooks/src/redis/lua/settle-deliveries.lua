@@ -5,15 +5,15 @@
 -- @arg max_attempts   Maximum number of stored attempts of a delivery.
 -- @args attempts      For each attempt: id of the endpoint, id of the delivery, id of the claim, attempt as JSON,
 --                     duration in ms, new status of the delivery, time until the next attempt in ms if that is
---                     'pending', why the delivery failed if it did, '1' to reduce the endpoint's concurrency, pause
---                     of the endpoint in ms, and URL that was called. Those of one endpoint are together, in the
---                     order in which they ended.
+--                     'pending', part of that time which the receiver requested in ms or 0, why the delivery failed
+--                     if it did, '1' to reduce the endpoint's concurrency, pause of the endpoint in ms, and URL that
+--                     was called. Those of one endpoint are together, in the order in which they ended.
 -- @reply              For each attempt two numbers: the time since the first of the endpoint's consecutive failures in
 --                     ms, or -1 if the claim has ended and nothing is recorded; and 1 if this is the endpoint's last
 --                     attempt here and more of its deliveries can be claimed or must end, else 0.
 --- @include "includes/deliveries.lua"
 
-local FIELDS, default, kept, at = 11, tonumber(default_slots), tonumber(max_attempts), whole(NOW)
+local FIELDS, default, kept, at = 12, tonumber(default_slots), tonumber(max_attempts), whole(NOW)
 local reply, has_written = {}, false
 
 -- Adapts the pace of an endpoint to an attempt. Returns the time since the first of its consecutive failures.
@@ -38,7 +38,7 @@ end
 -- Records the attempt whose fields start at the argument with this index. Collects in `it` what is written once for all
 -- attempts of the endpoint.
 local function record_attempt(it, first)
-  local endpoint, id, claim, attempt, duration, status, wait_ms, reason, slows_down, hold_ms, url =
+  local endpoint, id, claim, attempt, duration, status, wait_ms, requested_ms, reason, slows_down, hold_ms, url =
     unpack(ARGV, first, first + FIELDS - 1)
   local key = delivery(id)
   local claimed_by, number, lane, position = unpack(redis.call('HMGET', key, 'claim', 'attempts', 'lane', 'position'))
@@ -61,8 +61,9 @@ local function record_attempt(it, first)
     end
   else
     redis.call('HSET', key, 'attempts', number, 'attempt:' .. number, attempt)
-    redis.call('HDEL', key, 'attempt:' .. (number - kept))
+    redis.call('HDEL', key, 'attempt:' .. (number - kept), 'notBefore')
     if status == 'pending' then
+      if tonumber(requested_ms) > 0 then redis.call('HSET', key, 'notBefore', whole(NOW + tonumber(requested_ms))) end
       take_back(endpoint, id, NOW + tonumber(wait_ms))
     else
       redis.call('ZREM', inflight(endpoint), id)
