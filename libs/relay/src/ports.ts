@@ -60,8 +60,9 @@ export interface LookupReads {
 /** Options for reading a recipient's messages. */
 export interface LookupOptions {
   /**
-   * The last read of the contact list must not be earlier than this time, in milliseconds since 1970 by Redis' clock.
-   * If it is earlier, the look-up counts as incomplete. Absent: the age of the list does not matter.
+   * If the last read of the contact list was earlier than this time (in milliseconds since 1970 by Redis' clock), the
+   * list is read again first. If that fails, the contacts that are already known are read. Absent: the age of the list
+   * does not matter.
    */
   minListReadAt?: number;
   /**

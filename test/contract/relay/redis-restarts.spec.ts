@@ -8,7 +8,7 @@ import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { runner, rounds, accept, find, relayUntil, memory, texts, posts } = relay;
+const { runner, rounds, accept, find, relayUntil, memory, texts, posts, sendEvents } = relay;
 
 /** Returns a runner, as in a process of its own, and the number of its warnings about Redis restarts. */
 function watchedRunner(): { runner: LaneRunner; warnings: () => number } {
@@ -92,6 +92,38 @@ describe('a send', () => {
     await relayUntil(one, 'accepted');
     await relayUntil(two, 'accepted');
     expect(texts()).toEqual(['n0', 'n1']);
+  });
+
+  it('becomes sent, not expired, if it expires after Redis lost the record of its POST', async () => {
+    const id = await accept();
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    await rounds({ maxAgeMs: 0 }).expire(ACCOUNT);
+    expect(await find(id)).toMatchObject({ status: 'queued' });
+    await relayUntil(id, 'sent', runner({ maxAgeMs: 0 }));
+    expect(texts()).toEqual(['Hi']);
+    expect(await sendEvents()).toEqual(['send.sent']);
+  });
+
+  it('that was queued before a Redis restart is looked up before it expires, and is not posted', async () => {
+    const expiresAt = Date.now() + 1_000;
+    const id = await accept({ expiresAt });
+    await (await memory()).restore(relay.redis);
+    await eventually('the send is too old', async () => (await relay.harness.sends.now(ACCOUNT)) > expiresAt);
+    await rounds().expire(ACCOUNT);
+    expect(await find(id)).toMatchObject({ status: 'queued' });
+    expect(await relayUntil(id, 'expired')).toMatchObject({ reason: expect.stringContaining('expiresAt') });
+    expect((await find(id)).lookups?.length).toBeGreaterThan(0);
+    expect(posts()).toBe(0);
+  });
+
+  it('expires at its maximum age although many sends before it were queued before a Redis restart', async () => {
+    for (const message of ['n0', 'n1', 'n2']) await accept({ message });
+    await (await memory()).restore(relay.redis);
+    const id = await accept({ message: 'n3' });
+    const expirable = await relay.harness.sends.expirableSends(ACCOUNT, 0, 1);
+    expect(expirable.map(({ record }) => record.order.id)).toEqual([id]);
   });
 
   it('that a worker read before a Redis restart cannot be posted by that worker after the restart', async () => {

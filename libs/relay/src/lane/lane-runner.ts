@@ -176,14 +176,16 @@ export class LaneRunner {
           transition: 'marked_unknown',
           state: {
             ...fieldsKeptAcrossTransitions(record.state),
-            reason: wrongServiceReason(isAwaitingMessage(record.state)),
+            reason: wrongServiceReason(
+              isAwaitingMessage(record.state) || head.redisRestartedAt !== undefined,
+            ),
           },
         });
         return 0;
       case 'recheck':
         this.logger.warn(
           { account, sendId: record.order.id },
-          'the send may have been posted already; looking up its message before another POST',
+          'the send may have been posted already; looking up its message first',
         );
         await this.store.apply(account, record, this.lookups.recheck(head));
         return 0;

@@ -130,10 +130,22 @@ describe('the first send in a lane', () => {
     });
   });
 
-  it('is looked up at upstream before its POST if it was queued before a Redis restart, unless it expires first', () => {
+  it('is looked up at upstream before it is posted or expires if it was queued before a Redis restart', () => {
     const head = { redisRestartedAt: NOW - 1 };
     expect(stepOf({}, {}, head)).toEqual({ kind: 'recheck' });
     expect(stepOf({ notBefore: NOW + 5 }, {}, head)).toEqual({ kind: 'wait', ms: 5 });
-    expect(stepOf({}, { expiresAt: NOW }, head)).toEqual({ kind: 'expire', reason: PAST_EXPIRES_AT });
+    expect(stepOf({}, { expiresAt: NOW }, head)).toEqual({ kind: 'recheck' });
+    expect(stepOf({ notBefore: NOW + 5 }, { createdAt: NOW - MAX_AGE }, head)).toEqual({ kind: 'recheck' });
+  });
+
+  it('does not expire if it was queued before a Redis restart and the upstream address leads to another service', () => {
+    const services = new Map([
+      ['stored', 'service 1'],
+      ['current', 'service 2'],
+    ]);
+    const order = { upstream: 'stored', expiresAt: NOW };
+    expect(stepOf({}, order, { redisRestartedAt: NOW - 1, services }, 'current')).toEqual({
+      kind: 'wrong_service',
+    });
   });
 });

@@ -16,7 +16,7 @@ export type LaneStep =
    * `unknown`.
    */
   | { kind: 'wrong_service' }
-  /** Upstream may have accepted an earlier POST. Look up the send before the next POST. */
+  /** Upstream may have accepted an earlier POST. Look up the send before it is posted again, or expires. */
   | { kind: 'recheck' }
   /** The process that posted the send died or hangs. Look up the send to find out whether upstream accepted it. */
   | { kind: 'recover' }
@@ -35,9 +35,13 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
   const serviceCheck = checkServiceBeforePost(head, address);
   switch (state.status) {
     case 'queued': {
-      const wait = (state.notBefore ?? 0) - now;
       const expiry = sendExpiryOf(record, maxAgeMs);
-      if (now >= expiry.at) return { kind: 'expire', reason: expiry.reason };
+      if (now >= expiry.at) {
+        if (redisRestartedAt === undefined) return { kind: 'expire', reason: expiry.reason };
+        // Redis may have lost the record of a POST. `expired` would tell the caller that the send was not posted.
+        return { kind: serviceCheck === 'other_service' ? 'wrong_service' : 'recheck' };
+      }
+      const wait = (state.notBefore ?? 0) - now;
       if (wait > 0) return { kind: 'wait', ms: Math.min(wait, expiry.at - now) };
       if (serviceCheck === 'other_service') return { kind: 'wrong_service' };
       if (serviceCheck === 'unverified') return { kind: 'verify_address' };

@@ -60,7 +60,10 @@ export class PeriodicRelayTasks {
     }
   }
 
-  /** Ends queued sends that have expired, wherever they are in their lanes. */
+  /**
+   * Ends queued sends that have expired, wherever they are in their lanes. Sends that must be looked up first, because
+   * Redis restarted, expire later, when they are the first in their lanes.
+   */
   async expire(account: string): Promise<void> {
     const { maxAgeMs } = this.settings;
     for (const { record, now } of await this.store.expirableSends(account, maxAgeMs, MAX_PER_ROUND)) {

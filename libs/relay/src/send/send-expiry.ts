@@ -18,11 +18,13 @@ export function sendExpiryOf({ order, state }: SendRecord, maxAgeMs: number): Ex
 
 /**
  * Returns the change that ends an expired send. The send becomes `expired`, or `unknown` if upstream may have accepted
- * an earlier POST.
+ * an earlier POST. The change is not applied after a Redis restart, because Redis may have lost the record of a POST:
+ * the send must then be looked up first.
  */
 export function stateChangeOfExpiredSend(record: SendRecord, reason: string): StateChange {
   return {
     transition: isAwaitingMessage(record.state) ? 'marked_unknown' : 'expired',
     state: { ...fieldsKeptAcrossTransitions(record.state), reason },
+    redisRun: 'mustMatch',
   };
 }
