@@ -158,11 +158,14 @@ describe('the claim of a due contact', () => {
 
 describe('reads of older messages', () => {
   it.each([
-    ['a fifth as many if they are an hour late', 3_600_000, 9],
-    ['almost none if they have just become due', 1_000, 0],
+    ['a fifth as many if they are an hour late', 3_600_000, undefined, 9],
+    ['a fifth as many if they are late by a shorter sweep interval', 20_000, 20_000, 9],
+    ['almost none if they have just become due', 1_000, undefined, 0],
   ])(
     'get fewer upstream requests than due reads of the newest messages (%s), and all upstream requests if no read of the newest messages is due',
-    async (_, lateMs, expected) => {
+    async (_, lateMs, sweepMs, expected) => {
+      one = new RedisPollQueue(redis, prefix, undefined, undefined, sweepMs);
+      two = new RedisPollQueue(redis, prefix, undefined, undefined, sweepMs);
       for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
       for (let i = 0; i < 100; i += 1) await schedule('deep', `d${i}`, -lateMs);
       await drain();

@@ -26,7 +26,13 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
   const { agenda, hints } = core.agendas.poll;
   const poller = new Poller({
     queue: metrics.feed.observeQueue(
-      new RedisPollQueue(redis, prefix, POLL_LEASE_MS, environment.CONVERSATIONS),
+      new RedisPollQueue(
+        redis,
+        prefix,
+        POLL_LEASE_MS,
+        environment.CONVERSATIONS,
+        environment.POLL_SWEEP_INTERVAL_MS,
+      ),
     ),
     agenda: new SchedulerPollAgenda(hints),
     ...{ contacts, accounts, upstream, budget, logger },

@@ -31,6 +31,13 @@ interface ClaimsReply {
 
 type ClaimedReply = [kind: Buffer, contactId: Buffer, overdueMs: Buffer, failures: Buffer, state: unknown[]];
 
+/**
+ * Maximum delay of a read of older messages after which such reads get their full share of the budget, in milliseconds.
+ * With a shorter sweep interval, they get it after one interval. Otherwise, while polls use up the budget, sweeps would
+ * take much longer than the interval.
+ */
+const MAX_FULL_SHARE_DELAY_MS = 3_600_000;
+
 /** Maximum number of contacts that one script run claims. A running script blocks all other clients of Redis. */
 const MAX_CLAIMS_A_RUN = 64;
 
@@ -51,6 +58,8 @@ export class RedisPollQueue implements PollQueue {
     private readonly leaseMs = POLL_LEASE_MS,
     /** Whether the rows of conversations are stored and updated. */
     private readonly rowsKept: 'on' | 'off' = 'on',
+    /** Time between two sweeps of a contact, in milliseconds. */
+    private readonly sweepMs = MAX_FULL_SHARE_DELAY_MS,
   ) {
     this.batches = new CallBatcher((account, rates) => this.claimAll(account, rates), MAX_CLAIMS_A_RUN);
   }
@@ -81,6 +90,7 @@ export class RedisPollQueue implements PollQueue {
         leaseMs: this.leaseMs,
         contactPrefix: keys('c', ''),
         messagesPrefix: keys('m', ''),
+        fullShareMs: Math.min(this.sweepMs, MAX_FULL_SHARE_DELAY_MS),
         leasesOf,
       },
     )) as ClaimsReply;

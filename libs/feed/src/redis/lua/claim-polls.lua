@@ -14,6 +14,7 @@
 -- @arg lease_ms         Duration of the lease in ms.
 -- @arg contact_prefix   Prefix of the keys of contacts' records, in the slot of the keys.
 -- @arg messages_prefix  Prefix of the keys of contacts' messages, in the slot of the keys.
+-- @arg full_share_ms    Delay of a read of older messages, in ms, after which such reads get their full share.
 -- @args leases_of       Ids of the leases: as many contacts are claimed.
 -- @reply                An array.
 -- @field wait_ms        Time until the next attempt in ms if the budget ran out, or 0.
@@ -52,9 +53,9 @@ local head, head_at = first_due('head')
 local deep_id, deep_at = first_due('deep')
 if not head and not deep_id then return {0, with_next_due({}, SETS), '0', 1} end
 local b = token_bucket(budget, tonumber(rate))
--- The share of reads of older messages grows with their delay: from 1 % of what polls get to 20 % after an hour.
+-- The share of reads of older messages grows with their delay: from 1 % of what polls get to 20 %.
 if deep_id then
-  local share = string.format('%.3f', 0.01 + 0.19 * math.min((now - deep_at) / 3600000, 1))
+  local share = string.format('%.3f', 0.01 + 0.19 * math.min((now - deep_at) / tonumber(full_share_ms), 1))
   if tonumber(share) ~= b.deep_share then
     b.deep_share, b.changed.deepShare = tonumber(share), share
   end
