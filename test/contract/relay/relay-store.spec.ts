@@ -607,6 +607,9 @@ describe('retention of sends', () => {
   it('removes accepted and unknown sends last, and emits an event for each', async () => {
     const accepted = await applyAll(await insert(), 'fenced');
     await applyTo(accepted, 'accepted', { confirmInMs: 0 });
+    // Sends that became uncertain in the same millisecond are removed in the order of their random ids.
+    const acceptedAt = await store.now(ACCOUNT);
+    await eventually('the clock has moved on', async () => (await store.now(ACCOUNT)) > acceptedAt);
     const unknown = await applyAll(await insert(), 'fenced', 'marked_unknown');
     const done: string[] = [];
     for (let i = 0; i < 3; i += 1) {
