@@ -107,7 +107,7 @@ describe('a send', () => {
   });
 
   it('that was queued before a Redis restart is looked up before it expires, and is not posted', async () => {
-    const expiresAt = Date.now() + 1_000;
+    const expiresAt = Date.now() + 2_000;
     const id = await accept({ expiresAt });
     await (await memory()).restore(relay.redis);
     await eventually('the send is too old', async () => (await relay.harness.sends.now(ACCOUNT)) > expiresAt);
