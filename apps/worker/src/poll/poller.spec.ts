@@ -26,6 +26,7 @@ class FakeQueue implements PollQueue {
   account = { id: ACCOUNT, requestsPerSecond: 100, polling: true };
   held = false;
   tokens = Infinity;
+  tokenWaitMs = 1;
   returnedTokens = 0;
   claims = 0;
   lostLeases = new Set<string>();
@@ -43,7 +44,7 @@ class FakeQueue implements PollQueue {
       this.duringEmptyClaim();
       return Promise.resolve(this.emptyReply);
     }
-    if (this.tokens === 0) return Promise.resolve({ waitMs: 1 });
+    if (this.tokens === 0) return Promise.resolve({ waitMs: this.tokenWaitMs });
     this.tokens -= 1;
     this.due.shift();
     const [contactId, kind] = next;
@@ -145,6 +146,19 @@ afterEach(async () => {
 });
 
 describe('a worker that polls an account with contacts due for polling', () => {
+  it('waits for the budgets of any number of accounts without a warning of a leak', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', note);
+    [contacts.tokens, contacts.tokenWaitMs] = [0, 60_000];
+    poller = contacts.poller();
+    for (let account = 0; account < 20; account += 1) poller.check(`acc_${account}`);
+    await eventually('every account waits', () => contacts.claims === 20);
+    await settle();
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+  });
+
   it('starts each read as soon as the request budget allows it, without waiting for earlier reads to end', async () => {
     contacts.tokens = 3;
     start();

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AccountNotFoundError, type AccountDirectory } from '#accounts';
 import type { ClaimedRead, ClaimReply, NextDue, PollAgenda, PollQueue, PollOutcome } from '#feed';
@@ -73,6 +74,9 @@ export class Poller {
     maxReads = MAX_READS,
   ) {
     this.reads = new RunningReads(maxReads, parts.queue, parts.logger);
+    // The loop of each account that waits for a token listens to this signal. Node would take more than ten listeners
+    // for a leak and print a warning.
+    setMaxListeners(0, this.stopping.signal);
   }
 
   /** Checks an account that may have due contacts. */

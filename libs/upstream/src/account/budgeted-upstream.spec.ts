@@ -377,4 +377,23 @@ describe('the budget of an account', () => {
       await expect(one.listContacts('a', 'read', reader)).rejects.toBe(full);
     expect([requests, begun]).toEqual([0, []]);
   });
+
+  it('lets any number of polls wait without a warning of a leak, and ends their waits when the process stops', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', note);
+    const one = make({
+      ...budget,
+      tryAcquire: () => Promise.resolve({ waitMs: 60_000, requestedAt: performance.now() }),
+    });
+    const waiting = Array.from({ length: 20 }, () => one.listMessages('a', 'c', 1, 20, { kind: 'more' }));
+    const ended = Promise.allSettled(waiting);
+    // Node emits the warning in a later turn of the event loop.
+    await new Promise((resolve) => setImmediate(resolve));
+    one.stopWaiting();
+    const results = await ended;
+    process.off('warning', note);
+    expect(results.map(({ status: result }) => result)).toEqual(Array<string>(20).fill('rejected'));
+    expect(warnings).toEqual([]);
+  });
 });

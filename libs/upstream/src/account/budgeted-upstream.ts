@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
 import { combineAbortSignals, type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
 import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
@@ -79,7 +80,10 @@ export class BudgetedUpstream {
     private readonly budget: AdaptiveBudget,
     private readonly health: UpstreamHealth,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    // Each waiting poll listens to this signal. Node would take more than ten listeners for a leak and print a warning.
+    setMaxListeners(0, this.stopping.signal);
+  }
 
   /** Removes the circuit breaker of an account that was removed. */
   forget(account: string): void {
