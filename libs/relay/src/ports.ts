@@ -66,6 +66,11 @@ export interface LookupOptions {
    */
   minListReadAt?: number;
   /**
+   * True if the read is incomplete unless the contact list was read at {@link minListReadAt} or later. Used when the
+   * send is posted again after a complete look-up.
+   */
+  isListRequired?: boolean;
+  /**
    * True if new sends take precedence over this look-up in the request budget. Used when no queued send waits for the
    * look-up.
    */

@@ -135,6 +135,29 @@ describe('a send whose POST is affected by a fault', () => {
     expect((await sendEvents()).filter((type) => type === 'send.unknown')).toEqual([]);
   });
 
+  it('is not posted again while the contact list cannot be read, because the message may belong to a new contact', async () => {
+    relay.harness.createContact(NUMBER);
+    await relay.harness.sweep();
+    failPosts({ kind: 'resetBefore' });
+    const id = await accept();
+    const lane = runner({ onUnknown: 'resend', confirmMs: 1 });
+    await lane.run(ACCOUNT, NUMBER);
+    relay.harness.control('faults', {
+      match: { method: 'GET', path: '/contacts$' },
+      fault: { kind: 'status', status: 500 },
+      times: 'always',
+    });
+    await eventually('two last look-ups were made', async () => {
+      await lane.run(ACCOUNT, NUMBER);
+      const { lookups = [] } = await find(id);
+      return lookups.filter(({ outcome }) => outcome === 'incomplete').length >= 2;
+    });
+    expect(posts()).toBe(1);
+    relay.harness.control('faults/clear');
+    await relayUntil(id, 'accepted', lane);
+    expect(posts()).toBe(2);
+  });
+
   it('is looked up, and not posted again, if the worker died after the POST', async () => {
     const id = await accept();
     const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);

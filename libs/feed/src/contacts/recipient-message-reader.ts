@@ -30,8 +30,9 @@ export class RecipientMessageReader {
    * Immediately reads the new messages of all contacts with the given phone number, and binds these messages
    * to sends.
    * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since 1970
-   * by Redis' clock), the contact list is read again first. `isLowPriority`: true if new sends have priority
-   * over this look-up in the request budget. `reads`: receives the contacts and messages that are read
+   * by Redis' clock), the contact list is read again first. `isListRequired`: false is returned if the list was to be
+   * read again and that failed. `isLowPriority`: true if new sends have priority over this look-up in the request
+   * budget. `reads`: receives the contacts and messages that are read
    * @returns true if all contacts with the phone number were read, except contacts that no longer exist
    * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
    */
@@ -40,13 +41,20 @@ export class RecipientMessageReader {
     phoneNumber: string,
     {
       minListReadAt,
+      isListRequired = false,
       isLowPriority = false,
       reads,
-    }: { minListReadAt?: number; isLowPriority?: boolean; reads?: LookupReads } = {},
+    }: {
+      minListReadAt?: number;
+      isListRequired?: boolean;
+      isLowPriority?: boolean;
+      reads?: LookupReads;
+    } = {},
   ): Promise<boolean> {
     const purpose = isLowPriority ? 'confirmation' : 'lookup';
-    let recipient = await this.findWithFreshList(account, phoneNumber, minListReadAt);
-    let isComplete = true;
+    const found = await this.findWithFreshList(account, phoneNumber, minListReadAt);
+    let { recipient } = found;
+    let isComplete = found.isListFresh || !isListRequired;
     let failure: UpstreamError | undefined;
     const readIds = new Set<string>();
     for (;;) {
@@ -88,22 +96,23 @@ export class RecipientMessageReader {
 
   /**
    * Returns the contacts that own the phone number. Reads the contact list first if its last read is too old,
-   * or if no contact owns the number.
+   * or if no contact owns the number. `isListFresh` is false if the list was too old and could not be read.
    */
   private async findWithFreshList(
     account: string,
     phoneNumber: string,
     since: number | undefined,
-  ): Promise<Recipient> {
+  ): Promise<{ recipient: Recipient; isListFresh: boolean }> {
     const recipient = await this.store.recipientOf(account, phoneNumber);
-    if (recipient.contacts.length === 0) return this.pollListAndFind(account, phoneNumber);
-    if (since === undefined || (recipient.listReadAt ?? -Infinity) >= since) return recipient;
+    const isNewEnough = since === undefined || (recipient.listReadAt ?? -Infinity) >= since;
+    if (recipient.contacts.length > 0 && isNewEnough) return { recipient, isListFresh: true };
     try {
-      return await this.pollListAndFind(account, phoneNumber);
+      return { recipient: await this.pollListAndFind(account, phoneNumber), isListFresh: true };
     } catch (error) {
+      if (recipient.contacts.length === 0) throw error;
       if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
       // If the contact list cannot be read, the look-up continues with the contacts that are already known.
-      return recipient;
+      return { recipient, isListFresh: false };
     }
   }
 

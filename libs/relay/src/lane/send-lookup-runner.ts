@@ -89,7 +89,7 @@ export class SendLookupRunner {
    *
    * The send's confirmation period counts down only while the recipient's messages can be read completely. The look-ups
    * end with the first complete read after the confirmation period, or when they have lasted for the maximum age of a
-   * send.
+   * send. If the send is then posted, this last read includes the contact list: the message may be a new contact's.
    */
   async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
@@ -103,6 +103,7 @@ export class SendLookupRunner {
     const step = await readRecipientMessages(this.lookup, account, record.order.phoneNumber, {
       reads,
       ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {}),
+      isListRequired: this.isPostedAfterLastLookup(state),
     });
     const { outcome } = step;
     const looked = await appendLookupWithCandidates(this.store, account, record, step, reads, now);
@@ -146,13 +147,20 @@ export class SendLookupRunner {
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
-  private changeAfterLastLookup({ state }: SendRecord): StateChange {
-    const { reason, thenPost } = state;
-    if (thenPost === true) return { transition: 'recheck_passed', state: fieldsKeptAcrossTransitions(state) };
+  /** True if the send is posted unless the look-ups find its message. */
+  private isPostedAfterLastLookup({ thenPost, copies = 0 }: SendState): boolean {
     // With `SEND_ON_UNKNOWN=resend`, the operator prefers a duplicate text to a lost text. A third POST is never made
     // automatically.
-    if (this.settings.onUnknown === 'resend' && (state.copies ?? 0) < 2)
-      return { transition: 'resent_automatically', state: fieldsKeptAcrossTransitions(state) };
+    return thenPost === true || (this.settings.onUnknown === 'resend' && copies < 2);
+  }
+
+  private changeAfterLastLookup({ state }: SendRecord): StateChange {
+    const { reason, thenPost } = state;
+    if (this.isPostedAfterLastLookup(state))
+      return {
+        transition: thenPost === true ? 'recheck_passed' : 'resent_automatically',
+        state: fieldsKeptAcrossTransitions(state),
+      };
     return {
       transition: 'marked_unknown',
       state: { ...fieldsKeptAcrossTransitions(state), ...(reason === undefined ? {} : { reason }) },
