@@ -58,6 +58,38 @@ describe('a message whose page upstream cannot return', () => {
   );
 });
 
+describe('a first page that upstream fails to return', () => {
+  /** Polls the contact once. Returns the page limits that the poll requested. */
+  async function limitsOfPoll(contactId: string): Promise<number[]> {
+    const limits = [20, 10, 5];
+    const counted = (): number[] =>
+      limits.map((limit) => here.harness.countRequests(new RegExp(`page=1&limit=${limit}$`)));
+    const before = counted();
+    await here.harness.polls.pollHead(ACCOUNT, contactId);
+    const after = counted();
+    return limits.flatMap((limit, i) => Array<number>((after[i] ?? 0) - (before[i] ?? 0)).fill(limit));
+  }
+
+  it('is requested in full again by the next poll, because one failure may have another cause', async () => {
+    const { contactId } = await here.createKnownContact(50);
+    here.harness.control('faults', { match: { path: '/messages' }, fault: { kind: 'status', status: 500 } });
+    expect(await limitsOfPoll(contactId)).toEqual([20, 10]);
+    expect(await limitsOfPoll(contactId)).toEqual([20]);
+  });
+
+  it('is requested in part by later polls if it fails in two polls in a row', async () => {
+    const { contactId, ids } = await here.createKnownContact(50);
+    here.harness.control('settings', { failingMessageIds: [ids.at(-14)] });
+    expect(await limitsOfPoll(contactId)).toEqual([20, 10]);
+    expect(await limitsOfPoll(contactId)).toEqual([20, 10]);
+    expect(await limitsOfPoll(contactId)).toEqual([10]);
+    here.harness.control('settings', { failingMessageIds: [ids.at(-9)] });
+    expect(await limitsOfPoll(contactId)).toEqual([10, 5]);
+    expect(await limitsOfPoll(contactId)).toEqual([20, 5]);
+    expect(await limitsOfPoll(contactId)).toEqual([5]);
+  });
+});
+
 describe('a new message whose page upstream cannot return', () => {
   it.each([45, 3])(
     'does not prevent the detection of later messages at the end of an oldest-first list of %i messages',

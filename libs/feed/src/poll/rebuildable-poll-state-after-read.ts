@@ -8,8 +8,8 @@ import {
 } from '../form/volatile-message-fields.js';
 
 /**
- * After upstream failed to return a full first page, shorter first pages are requested for this time, in
- * milliseconds.
+ * After upstream failed to return a full first page to two reads in a row, shorter first pages are requested for this
+ * time, in milliseconds.
  */
 const HEAD_LIMIT_MS = 600_000;
 
@@ -48,10 +48,18 @@ export function rebuildablePollStateAfterRead(
   delete after.headLimitUntil;
   if (headLimit !== undefined) {
     after.headLimit = headLimit;
-    after.headLimitUntil =
-      headLimit === before.headLimit && before.headLimitUntil !== undefined
-        ? before.headLimitUntil
-        : state.now + HEAD_LIMIT_MS;
+    after.headLimitUntil = headLimitUntilAfterRead(before, headLimit, state.now);
   }
   return after;
+}
+
+/**
+ * Returns until when the first pages of later reads are requested with the reduced limit. The cause of one failure may
+ * have nothing to do with the page, so the next read requests the full page again.
+ */
+function headLimitUntilAfterRead(before: RebuildablePollState, headLimit: number, now: number): number {
+  if (before.headLimit === undefined || before.headLimitUntil === undefined) return now;
+  // If the reduced limit was no longer in force, this read requested the full page, which failed again.
+  if (before.headLimitUntil <= now) return now + HEAD_LIMIT_MS;
+  return headLimit === before.headLimit ? before.headLimitUntil : now;
 }
