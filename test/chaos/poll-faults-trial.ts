@@ -49,12 +49,25 @@ export interface FaultOutcome {
   readonly missing: number;
   readonly reportedTwice: number;
   readonly longestDelayMs: number;
+  /**
+   * The requests for the messages of the contact whose message was reported last, each with its time relative to that
+   * message, in milliseconds.
+   */
+  readonly slowest: readonly string[];
   readonly kills: number;
   readonly requests: number;
 }
 
 interface LoggedRequest extends UpstreamRequest {
   readonly aborted: boolean;
+}
+
+/** An entry of the simulator's ledger about a new message. */
+interface CreatedMessage {
+  readonly time: number;
+  readonly contactId: string;
+  readonly messageId: string;
+  readonly message: string;
 }
 
 /** Polls a hundred contacts under faults and evaluates upstream's request log. */
@@ -87,7 +100,7 @@ export async function runPollFaultTrial(plan: FaultPlan): Promise<FaultOutcome> 
   stop.abort();
   const kills = await killing;
   const until = Date.now();
-  const emitted = await reportsOf(fleet, traffic.length);
+  const { slowestMessage, ...emitted } = await reportsOf(fleet, traffic.length);
   const polls = pollsOf(await fleet.ledger<LoggedRequest>('request'), contacts);
   return {
     longestGapMs: longestGap(polls, began, until),
@@ -97,6 +110,11 @@ export async function runPollFaultTrial(plan: FaultPlan): Promise<FaultOutcome> 
     requests: [...polls.values()].flat().filter(({ arrivedAt }) => arrivedAt >= began && arrivedAt < until)
       .length,
     ...emitted,
+    slowest: (polls.get(slowestMessage?.contactId ?? '') ?? []).map(
+      ({ arrivedAt, status, aborted, durationMs, path }) =>
+        `${Math.round(arrivedAt - (slowestMessage?.time ?? 0))}: ${path.replace(/.*\?/, '')}, ` +
+        `${aborted ? 'aborted' : status} after ${Math.round(durationMs)} ms`,
+    ),
   };
 }
 
@@ -196,7 +214,11 @@ function takenUpAfter(
 async function reportsOf(
   fleet: Fleet,
   written: number,
-): Promise<Pick<FaultOutcome, 'written' | 'missing' | 'reportedTwice' | 'longestDelayMs'>> {
+): Promise<
+  Pick<FaultOutcome, 'written' | 'missing' | 'reportedTwice' | 'longestDelayMs'> & {
+    slowestMessage: CreatedMessage | undefined;
+  }
+> {
   const deadline = performance.now() + REPORTED_WITHIN_MS;
   let events = await fleet.events('message.received');
   while (events.length < written && performance.now() < deadline) {
@@ -208,14 +230,17 @@ async function reportsOf(
     const id = data.message?.id ?? '';
     if (!first.has(id)) first.set(id, Date.parse(timestamp));
   }
-  const created = await fleet.ledger<{ time: number; messageId: string; message: string }>('message.created');
+  const created = await fleet.ledger<CreatedMessage>('message.created');
   const delays = created
     .filter(({ message }) => message.startsWith('New '))
-    .map(({ messageId, time }) => (first.get(messageId) ?? Infinity) - time);
+    .map((message) => ({ message, delay: (first.get(message.messageId) ?? Infinity) - message.time }))
+    .sort((a, b) => b.delay - a.delay);
+  const reported = delays.filter(({ delay }) => delay !== Infinity);
   return {
     written,
-    missing: delays.filter((delay) => delay === Infinity).length,
+    missing: delays.length - reported.length,
     reportedTwice: events.length - first.size,
-    longestDelayMs: Math.max(...delays.filter((delay) => delay !== Infinity)),
+    longestDelayMs: reported[0]?.delay ?? 0,
+    slowestMessage: delays[0]?.message,
   };
 }

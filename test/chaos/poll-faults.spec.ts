@@ -59,7 +59,7 @@ describe('the polls of 100 contacts at 20 requests per second', () => {
     'read every contact in time, read no contact twice at the same time, and report every message once, while %s',
     async (what, plan) => {
       const { overlaps, ...outcome } = await runPollFaultTrial({ ...plan, seed });
-      const print = { seed, overlaps: overlaps.length, ...outcome };
+      const print = { seed, overlaps: overlaps.slice(0, 5), ...outcome };
       process.stdout.write(`While ${what}: ${JSON.stringify(print)}\n`);
       expect(outcome).toMatchObject({ missing: 0, reportedTwice: 0 });
       expect(overlaps.slice(0, 5)).toEqual([]);
