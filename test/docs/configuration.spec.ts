@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { parseNetworks } from '#platform';
 import { renderConfigurationDocument } from '../../libs/platform/src/environment/configuration-page.js';
 import { read } from './pages.js';
 
@@ -21,6 +22,16 @@ it('every variable is set or passed on by docker-compose.yml or the Dockerfile',
   expect(names.length).toBeGreaterThan(40);
   const files = read('docker-compose.yml') + read('Dockerfile');
   expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(files))).toEqual([]);
+});
+
+it('docker-compose.yml lets webhooks reach only the network of its own receivers and those that the operator names', () => {
+  const [, value = ''] = /^ +WEBHOOK_ALLOW_NETWORKS: (.*)$/m.exec(read('docker-compose.yml')) ?? [];
+  const filled = value
+    .replace(/\$\{FRONT_PREFIX:-[^}]*\}/, '10.99.1')
+    .replace(/\$\{WEBHOOK_ALLOW_NETWORKS:-([^}]*)\}/, '$1');
+  expect(parseNetworks(filled).map(([address, bits]) => `${address.toString()}/${bits}`)).toEqual([
+    '10.99.1.0/24',
+  ]);
 });
 
 it('docker-compose.yml limits the log size of every service, because Docker sets no limit by default', () => {

@@ -160,6 +160,28 @@ describe('the command tidings', () => {
     }
   });
 
+  it('names the idempotency key of a send whose first attempt got no answer, although the next one was rejected', async () => {
+    const keys: unknown[] = [];
+    const failing = createServer((request, response) => {
+      keys.push(request.headers['idempotency-key']);
+      if (keys.length === 1) request.socket.destroy();
+      else response.writeHead(404).end();
+    }).listen(0, '127.0.0.1');
+    await once(failing, 'listening');
+    try {
+      const url = `http://127.0.0.1:${(failing.address() as AddressInfo).port}`;
+      const { code, stderr } = await runTidings(
+        ['--json', '--url', url, 'send', NUMBER, 'Hello'],
+        reaching(product),
+      );
+      expect([code, JSON.parse(stderr)]).toEqual([1, expect.objectContaining({ idempotencyKey: keys[0] })]);
+      expect(keys).toEqual([keys[0], keys[0]]);
+    } finally {
+      failing.closeAllConnections();
+      failing.close();
+    }
+  });
+
   it('sends a text from standard input unchanged even if the bytes of a character arrive in two parts', async () => {
     const script = `{ printf 'Caf\\303'; sleep 0.3; printf '\\251'; } | ${process.execPath} dist/cli.js send "$NUMBER" -`;
     const { code } = await startCommand('sh', ['-c', script], { ...reaching(product), NUMBER }).ended;

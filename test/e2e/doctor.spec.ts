@@ -203,6 +203,28 @@ describe('tidings doctor with the environment variables of an installation', () 
   });
 });
 
+describe('tidings doctor beside npm start', () => {
+  it('checks the gateway of npm start with its key, and no variables, if only the address of Redis is set in the shell', async () => {
+    const keys: unknown[] = [];
+    const ready = await listen((request, response) => {
+      keys.push(request.headers['x-api-key']);
+      response.end(JSON.stringify({ status: 'ok', reasons: [], details: [] }));
+    });
+    try {
+      const run = await runTidings(['--json', 'doctor'], {
+        REDIS_URL: redis.url,
+        TIDINGS_CHECKOUT_DATA: folder,
+        TIDINGS_CHECKOUT_URL: ready.url,
+        TIDINGS_CHECKOUT_KEY: 'key-of-npm-start',
+      });
+      expect(findingsOf(run).map(({ check }) => check)).not.toContain('configuration');
+      expect(keys).toContain('key-of-npm-start');
+    } finally {
+      ready.server.close();
+    }
+  });
+});
+
 describe('tidings doctor without the environment variables of an installation', () => {
   it('reports a gateway that does not answer, a server that is not a gateway, a wrong clock, and a missing API key', async () => {
     const findings = async (environment: Record<string, string>): Promise<Finding[]> =>

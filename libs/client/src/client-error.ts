@@ -17,6 +17,11 @@ export class TidingsError extends Error {
   readonly retryAfterMs: number | undefined;
   /** Idempotency key of the send that failed; see {@link TidingsConnectionError.idempotencyKey}. */
   idempotencyKey?: string;
+  /**
+   * True if the gateway may have executed the request nevertheless: this attempt or an earlier one got no answer, or a
+   * status from 500 on.
+   */
+  mayHaveBeenExecuted = false;
 
   constructor(status: number, problem: Partial<Problem>, retryAfterMs: number | undefined) {
     super(problem.detail ?? problem.title ?? `The gateway answered with status ${status}.`);

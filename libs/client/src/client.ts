@@ -61,7 +61,7 @@ export interface DeliveryFilter extends CallOptions {
 export interface WaitOptions extends CallOptions {
   /**
    * How long {@link Tidings.waitFor} waits for a send to reach the status before it throws an error, in milliseconds.
-   * Default: 300,000.
+   * One second is allowed for a read however short this time is. Default: 300,000.
    */
   timeoutMs?: number;
 }
@@ -75,6 +75,10 @@ const ENDED: ReadonlySet<string> = new Set(['failed', 'expired', 'cancelled', 'u
 const DEFAULT_WAIT_MS = 300_000;
 const FIRST_CHECK_MS = 250;
 const MAX_CHECK_MS = 3_000;
+/** Time that a send's read may take however short the wait is, in milliseconds. */
+const MIN_READ_MS = 1_000;
+/** Longest delay of a timer of JavaScript, in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const PAGE = 100;
 
 /** Thrown if a send does not reach the awaited status. */
@@ -186,19 +190,26 @@ export class Tidings {
     { timeoutMs = DEFAULT_WAIT_MS, signal }: WaitOptions = {},
   ): Promise<Send> {
     const deadline = performance.now() + timeoutMs;
+    const limit = AbortSignal.timeout(Math.min(Math.max(Math.ceil(timeoutMs), MIN_READ_MS), MAX_TIMER_MS));
+    const readSignal = signal === undefined ? limit : AbortSignal.any([limit, signal]);
     let send: Send | undefined;
     for (let waitMs = FIRST_CHECK_MS; ; waitMs = Math.min(waitMs * 1.5, MAX_CHECK_MS)) {
       const isLast = performance.now() + waitMs > deadline;
       try {
-        send = await this.getSend(id, signal === undefined ? {} : { signal });
+        send = await this.getSend(id, { signal: readSignal });
         const reached = PROGRESS.findIndex((each) => each === send?.status);
         if (reached >= PROGRESS.indexOf(status)) return send;
         if (ENDED.has(send.status))
           throw new SendStatusNotReachedError(send, status, send.reason ?? 'it has ended');
       } catch (error) {
-        if (!isTransientError(error) || (isLast && send === undefined)) throw error;
+        signal?.throwIfAborted();
+        if (limit.aborted && send === undefined)
+          throw new TidingsConnectionError(`the send ${id} could not be read within ${timeoutMs} ms`, {
+            cause: error,
+          });
+        if (!limit.aborted && (!isTransientError(error) || (isLast && send === undefined))) throw error;
       }
-      if (isLast && send !== undefined)
+      if ((isLast || limit.aborted) && send !== undefined)
         throw new SendStatusNotReachedError(send, status, `${timeoutMs} ms have passed`);
       await pause(waitMs, signal);
     }

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Tidings } from './client.js';
+import { SendStatusNotReachedError, Tidings } from './client.js';
+import type { ConnectionOptions } from './retrying-requester.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -42,14 +43,58 @@ const status =
     response.writeHead(code, headers).end();
 const ok: Answer = (_, response) => response.end('{"id":"snd_1","status":"queued"}');
 
-function withoutRetries(): Tidings {
+function clientWith(options: Partial<ConnectionOptions>): Tidings {
   const { port } = server.address() as AddressInfo;
-  return new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', maxRetries: 0 });
+  return new Tidings({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'key', ...options });
+}
+
+function withoutRetries(): Tidings {
+  return clientWith({ maxRetries: 0 });
 }
 
 const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
 
+describe('a wait for the status of a send', () => {
+  it('ends in time if the gateway gives no answer, also between the retries of a read', async () => {
+    const patient = clientWith({ timeoutMs: 30_000 });
+    answers = [silence];
+    const began = performance.now();
+    const waiting = patient.waitFor({ id: 'snd_1' }, 'sent', { timeoutMs: 300 });
+    await expect(waiting).rejects.toThrow(TidingsConnectionError);
+    answers = [ok, silence];
+    await expect(patient.waitFor({ id: 'snd_1' }, 'sent', { timeoutMs: 300 })).rejects.toThrow(
+      SendStatusNotReachedError,
+    );
+    answers = [status(429, { 'Retry-After': '30' })];
+    await expect(patient.waitFor({ id: 'snd_1' }, 'sent', { timeoutMs: 300 })).rejects.toThrow(
+      TidingsConnectionError,
+    );
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+
+  it('ends with the reason of the caller’s signal if that is aborted', async () => {
+    answers = [silence];
+    const stop = new AbortController();
+    const waiting = clientWith({ timeoutMs: 30_000 }).waitFor({ id: 'snd_1' }, 'sent', { signal: stop.signal });
+    stop.abort(new Error('stopped by the caller'));
+    await expect(waiting).rejects.toThrow('stopped by the caller');
+  });
+});
+
 describe('a send by the client library', () => {
+  it.each<[string, Answer, number]>([
+    ['an attempt without an answer', reset, 404],
+    ['an attempt that got 503', status(503), 401],
+  ])('fails with an error that says that the send may be stored, after %s', async (_, fault, last) => {
+    answers = [fault, status(last)];
+    await expect(tidings.send(SEND)).rejects.toMatchObject({ status: last, mayHaveBeenExecuted: true });
+  });
+
+  it('fails with an error that says that the send is not stored if every attempt was rejected', async () => {
+    answers = [status(429, { 'Retry-After': '0' }), status(400)];
+    await expect(tidings.send(SEND)).rejects.toMatchObject({ status: 400, mayHaveBeenExecuted: false });
+  });
+
   it.each<[string, Answer]>([
     ['a broken connection', reset],
     ['no answer', silence],

@@ -82,11 +82,14 @@ export class RetryingRequester {
    * @throws the same errors as {@link json}
    */
   async run<T>(request: ClientRequest, read: (response: Response) => Promise<T>): Promise<T> {
+    let mayHaveBeenExecuted = false;
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await this.attempt(request, read);
       } catch (error) {
         request.signal?.throwIfAborted();
+        mayHaveBeenExecuted ||= !(error instanceof TidingsError) || error.status >= 500;
+        if (error instanceof TidingsError) error.mayHaveBeenExecuted = mayHaveBeenExecuted;
         const waitMs = waitBefore(error, request.isRepeatable, attempt);
         if (waitMs === undefined || attempt >= this.maxRetries) throw error;
         await pause(waitMs, request.signal);

@@ -39,7 +39,7 @@ Exit code 0 if there is no problem; warnings are no problem.`,
 async function doctor(context: CommandContext, { bundle }: { bundle?: string }): Promise<ExitCode> {
   const { environment } = context.terminal;
   const findings: Finding[] = [];
-  const isInstallation = (environment['REDIS_URL'] ?? '') !== '';
+  const isInstallation = hasInstallation(environment);
   if (isInstallation) {
     // Loaded only here, because these modules take longer to load than most commands to run.
     const { checkInstallation } = await import('../doctor/installation-checks.js');
@@ -58,6 +58,15 @@ async function doctor(context: CommandContext, { bundle }: { bundle?: string }):
           : `${problems} problems found.`,
     );
   return problems === 0 ? ExitCode.success : ExitCode.failure;
+}
+
+/**
+ * Returns true if the environment describes an installation. Beside `npm start`, `REDIS_URL` alone does not: the keys are
+ * then in its data directory.
+ */
+function hasInstallation(environment: NodeJS.ProcessEnv): boolean {
+  const isSet = (name: string): boolean => (environment[name] ?? '') !== '';
+  return isSet('REDIS_URL') && (isSet('ENCRYPTION_KEY') || !isSet('TIDINGS_CHECKOUT_DATA'));
 }
 
 async function writeBundle(
@@ -89,7 +98,9 @@ function isOwnGateway({ selected }: CommandContext, isInstallation: boolean): bo
 async function gatewayToCheck(context: CommandContext, isInstallation: boolean): Promise<GatewayAddress> {
   if (!isOwnGateway(context, isInstallation)) return addressOf(context);
   const { environment } = context.terminal;
-  return { url: `http://127.0.0.1:${environment['PORT'] || '3000'}`, apiKey: environment['API_KEY'] };
+  const url = `http://127.0.0.1:${environment['PORT'] || '3000'}`;
+  const apiKey = environment['API_KEY'] || environment['TIDINGS_API_KEY'];
+  return { url, apiKey: apiKey || undefined };
 }
 
 async function checkReachableGateway(context: CommandContext, isInstallation: boolean): Promise<Finding[]> {

@@ -63,11 +63,13 @@ export async function writeSupportBundle(
 function configurationOf(environment: NodeJS.ProcessEnv): Record<string, string> {
   const shown = Object.entries(environment)
     .filter(([name, value]) => KNOWN_ENVIRONMENT_VARIABLES.has(name) && (value ?? '') !== '')
-    .map(([name, value = '']) => [
-      name,
-      SECRET.test(name) ? '(set)' : value.replace(/\/\/[^@/]*@/g, '//(set)@'),
-    ]);
+    .map(([name, value = '']) => [name, SECRET.test(name) ? '(set)' : withoutCredentials(value)]);
   return Object.fromEntries(shown) as Record<string, string>;
+}
+
+/** Returns a value without the credentials of the addresses in it. A password may contain an `@`. */
+export function withoutCredentials(value: string): string {
+  return value.replace(/\/\/[^/?#]*@/g, '//(set)@').replace(/([?&]password=)[^&#]*/gi, '$1(set)');
 }
 
 /** The messaging service may quote anything in its errors, so its words are left out. */
