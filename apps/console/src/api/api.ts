@@ -1,6 +1,7 @@
 import { Tidings, TidingsError } from '#client';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Attention } from '../sign-in/attention.js';
 import { headersOf } from '../sign-in/credential.js';
 import type { SignIn } from '../sign-in/sign-ins.js';
 import type { Scope } from './caller.js';
@@ -19,13 +20,15 @@ export class Api {
   constructor(
     readonly signIn: SignIn,
     private readonly onUnauthenticated: (reason: string) => void,
+    attention: Pick<Attention, 'headers'>,
   ) {
     this.client = new Tidings({
       baseUrl: location.origin,
       headers: headersOf(signIn.credential),
       maxRetries: 2,
       fetch: async (input, init) => {
-        const response = await fetch(input, init);
+        const headers = { ...Object.fromEntries(new Headers(init?.headers)), ...attention.headers };
+        const response = await fetch(input, { ...init, headers });
         if (response.status === 401) this.unauthenticated();
         return response;
       },

@@ -8,10 +8,13 @@ import { BASE } from '../kit/address.js';
 import { Loading } from '../kit/page.js';
 import { ToastArea } from '../kit/toasts.js';
 import { useSnapshot } from '../kit/use-snapshot.js';
+import { Attention } from '../sign-in/attention.js';
 import { SignInPage } from '../sign-in/sign-in-page.js';
 import type { SignIn, SignIns, SignInState } from '../sign-in/sign-ins.js';
 import { Pages } from './pages.js';
 import { Shell } from './shell.js';
+
+const attention = new Attention(window);
 
 /** The console: the sign-in form, or the pages of the sign-in that is in use. */
 export function App({ signIns }: { signIns: SignIns }): JSX.Element {
@@ -57,9 +60,13 @@ function SignedIn(props: { signIns: SignIns; signIn: SignIn; onAdd: () => void }
   const queries = useMemo(() => createQueryClient(), []);
   const api = useMemo(
     () =>
-      new Api(signIn, (reason) => {
-        signIns.end(signIn, reason);
-      }),
+      new Api(
+        signIn,
+        (reason) => {
+          signIns.end(signIn, reason);
+        },
+        attention,
+      ),
     [signIn],
   );
   useEffect(() => {

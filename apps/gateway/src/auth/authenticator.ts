@@ -7,7 +7,7 @@ import {
   type TokenService,
 } from '#accounts';
 import { Problem } from '../problems/problem.js';
-import { CONSOLE_COOKIE, CONSOLE_HEADER, sessionTokenOf } from './console-cookie.js';
+import { CONSOLE_COOKIE, CONSOLE_HEADER, sessionTokenOf, UNATTENDED_HEADER } from './console-cookie.js';
 import { isSameOrigin } from './same-origin.js';
 
 /** What a caller authenticates with. */
@@ -36,10 +36,18 @@ export class Authenticator {
     private readonly sessions: Pick<SessionService, 'authenticate' | 'find'>,
   ) {}
 
-  /** Resolves to the caller of a new request. @throws {Problem} `unauthenticated` */
+  /**
+   * Resolves to the caller of a new request. The request extends the idle time of a session, unless no reader caused it.
+   * @throws {Problem} `unauthenticated`
+   */
   async authenticate(headers: IncomingHttpHeaders): Promise<Principal> {
     const { kind, text } = credentialOf(headers);
-    const caller = await (kind === 'session' ? this.sessions.authenticate(text) : this.find(kind, text));
+    const isUnattended = headers[UNATTENDED_HEADER] !== undefined;
+    const caller = await (kind !== 'session'
+      ? this.find(kind, text)
+      : isUnattended
+        ? this.callerOfSession(text)
+        : this.sessions.authenticate(text));
     if (caller !== undefined) return caller;
     switch (kind) {
       case 'API key':

@@ -310,6 +310,18 @@ describe('a session with short limits', () => {
     expect((await used.sessions()).length).toBe(1);
   });
 
+  it('is not extended by requests that no reader caused, such as the repeated reads of an open page', async () => {
+    gateway = await start({ ...SESSION_LIMITS, idleMs: 1_000, renewMs: 50 });
+    browser = new ConsoleBrowser(gateway);
+    const { id } = await browser.signIn();
+    const unattended = { headers: { 'x-tidings-unattended': '1' } };
+    expect((await browser.as(id, '/v1/events?limit=1', unattended)).status).not.toBe(401);
+    await eventually(
+      'the session ends',
+      async () => (await browser.as(id, '/v1/events?limit=1', unattended)).status === 401,
+    );
+  });
+
   it('ends after its maximum lifetime even if it is used', async () => {
     gateway = await start({ idleMs: 1_000, lifetimeMs: 1_500, renewMs: 50 });
     browser = new ConsoleBrowser(gateway);

@@ -1,0 +1,14 @@
+import { expect, it } from '@jest/globals';
+import { Attention } from './attention.js';
+
+it('marks requests as unattended from a minute after the last input on', () => {
+  let now = 1_000;
+  const page = new EventTarget();
+  const attention = new Attention(page, () => now);
+  now += 60_000;
+  expect(attention.headers).toEqual({});
+  now += 1;
+  expect(attention.headers).toEqual({ 'X-Tidings-Unattended': '1' });
+  page.dispatchEvent(new Event('keydown'));
+  expect(attention.headers).toEqual({});
+});

@@ -1,0 +1,37 @@
+/** Header of a request that no reader caused. The gateway does not count it as use of the session. */
+const UNATTENDED_HEADER = 'X-Tidings-Unattended';
+
+/** Time after an input for which the reader counts as present, in milliseconds. */
+const PRESENT_MS = 60_000;
+
+/** What a reader does with a page. */
+const INPUTS = ['pointermove', 'pointerdown', 'keydown', 'wheel', 'touchstart'] as const;
+
+/**
+ * Notices whether somebody uses the page. Pages read again by themselves; without this, a page that nobody looks at
+ * would keep its session alive.
+ */
+export class Attention {
+  private lastInputAt: number;
+
+  /** @param page receives the inputs: the window */
+  constructor(
+    page: Pick<EventTarget, 'addEventListener'>,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.lastInputAt = now();
+    for (const input of INPUTS)
+      page.addEventListener(
+        input,
+        () => {
+          this.lastInputAt = this.now();
+        },
+        { capture: true, passive: true },
+      );
+  }
+
+  /** Returns the headers that mark a request that is made now. */
+  get headers(): Record<string, string> {
+    return this.now() - this.lastInputAt <= PRESENT_MS ? {} : { [UNATTENDED_HEADER]: '1' };
+  }
+}
