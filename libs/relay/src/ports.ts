@@ -66,8 +66,8 @@ export interface LookupOptions {
    */
   minListReadAt?: number;
   /**
-   * True if the read is incomplete unless the contact list was read at {@link minListReadAt} or later. Used when the
-   * send is posted again after a complete look-up.
+   * True if the read is incomplete unless the contact list was read at {@link minListReadAt} or later, and shows the
+   * known contacts of the recipient. Used when the send is posted again after a complete look-up.
    */
   isListRequired?: boolean;
   /**

@@ -43,6 +43,26 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
+  it('is not posted again after Redis lost its last writes while upstream shows neither contacts nor messages', async () => {
+    relay.harness.createMessages(relay.harness.createContact(NUMBER), { count: 3 });
+    await relay.harness.sweep();
+    const id = await accept();
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    relay.harness.control('settings', { outage: true });
+    const lane = runner({ confirmMs: 300 });
+    await eventually('three look-ups were incomplete', async () => {
+      await lane.run(ACCOUNT, NUMBER);
+      const { lookups = [] } = await find(id);
+      return lookups.filter(({ outcome }) => outcome === 'incomplete').length >= 3;
+    });
+    expect(posts()).toBe(1);
+    relay.harness.control('settings', { outage: false });
+    await relayUntil(id, 'sent', lane);
+    expect(posts()).toBe(1);
+  });
+
   it('is still looked up after its confirmation period while so many contacts are missing that an outage of upstream is likely', async () => {
     relay.harness.control('contacts', { count: 15 });
     await deletedContact();

@@ -30,9 +30,9 @@ export class RecipientMessageReader {
    * Immediately reads the new messages of all contacts with the given phone number, and binds these messages
    * to sends.
    * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since 1970
-   * by Redis' clock), the contact list is read again first. `isListRequired`: false is returned if the list was to be
-   * read again and that failed. `isLowPriority`: true if new sends have priority over this look-up in the request
-   * budget. `reads`: receives the contacts and messages that are read
+   * by Redis' clock), the contact list is read again first. `isListRequired`: false is returned if the list could not be
+   * read again, or does not show a contact of the number. `isLowPriority`: true if new sends have priority over this
+   * look-up in the request budget. `reads`: receives the contacts and messages that are read
    * @returns true if all contacts with the phone number were read, except contacts that no longer exist
    * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
    */
@@ -52,9 +52,8 @@ export class RecipientMessageReader {
     } = {},
   ): Promise<boolean> {
     const purpose = isLowPriority ? 'confirmation' : 'lookup';
-    const found = await this.findWithFreshList(account, phoneNumber, minListReadAt);
-    let { recipient } = found;
-    let isComplete = found.isListFresh || !isListRequired;
+    let recipient = await this.findWithFreshList(account, phoneNumber, minListReadAt);
+    let isComplete = !isListRequired || isListUsable(recipient, minListReadAt);
     let failure: UpstreamError | undefined;
     const readIds = new Set<string>();
     for (;;) {
@@ -64,6 +63,8 @@ export class RecipientMessageReader {
       reads?.add(contact.id, [], 0);
       try {
         if (!(await this.messages.pollNewMessages(account, contact.id, purpose, reads))) isComplete = false;
+        // In an outage, upstream may show neither the contact nor its messages.
+        if (isListRequired && contact.isMissing) isComplete = false;
       } catch (error) {
         if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
         if (isNotFound(error)) {
@@ -96,23 +97,22 @@ export class RecipientMessageReader {
 
   /**
    * Returns the contacts that own the phone number. Reads the contact list first if its last read is too old,
-   * or if no contact owns the number. `isListFresh` is false if the list was too old and could not be read.
+   * or if no contact owns the number.
    */
   private async findWithFreshList(
     account: string,
     phoneNumber: string,
     since: number | undefined,
-  ): Promise<{ recipient: Recipient; isListFresh: boolean }> {
+  ): Promise<Recipient> {
     const recipient = await this.store.recipientOf(account, phoneNumber);
-    const isNewEnough = since === undefined || (recipient.listReadAt ?? -Infinity) >= since;
-    if (recipient.contacts.length > 0 && isNewEnough) return { recipient, isListFresh: true };
+    if (recipient.contacts.length > 0 && isListReadSince(recipient, since)) return recipient;
     try {
-      return { recipient: await this.pollListAndFind(account, phoneNumber), isListFresh: true };
+      return await this.pollListAndFind(account, phoneNumber);
     } catch (error) {
       if (recipient.contacts.length === 0) throw error;
       if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
       // If the contact list cannot be read, the look-up continues with the contacts that are already known.
-      return { recipient, isListFresh: false };
+      return recipient;
     }
   }
 
@@ -120,6 +120,18 @@ export class RecipientMessageReader {
     await this.listPolls.run(account);
     return this.store.recipientOf(account, phoneNumber);
   }
+}
+
+function isListReadSince({ listReadAt = -Infinity }: Recipient, since: number | undefined): boolean {
+  return since === undefined || listReadAt >= since;
+}
+
+/**
+ * Returns true if the contact list was read recently enough, and can show all contacts of the number. A list that seems to
+ * be cut off in an outage may lack the only one.
+ */
+function isListUsable(recipient: Recipient, since: number | undefined): boolean {
+  return isListReadSince(recipient, since) && !(recipient.contacts.length === 0 && recipient.isListSuspect);
 }
 
 function isNotFound(error: UpstreamError): boolean {
