@@ -142,6 +142,22 @@ describe('a page limit above 20', () => {
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
+  it('is requested again by the next sweep after upstream failed to return one long page', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(145);
+    let failures = 0;
+    const { source } = watched((account, id, page, limit, purpose) => {
+      if (limit > 20 && failures++ === 0) return Promise.reject(new UpstreamTimeoutError(10_000));
+      return harness.source.listMessages(account, id, page, limit, purpose);
+    });
+    const limitAfterSweep = async (): Promise<number | undefined> => {
+      await harness.poller(source, 'silent', { sweepMs: 0 }).poll(ACCOUNT, contactId);
+      return (await harness.store.contactState(ACCOUNT, contactId))?.pollState.limit;
+    };
+    expect(await limitAfterSweep()).toBe(20);
+    expect(await limitAfterSweep()).toBe(100);
+  });
+
   it('does not prevent the detection of a deletion, even if each read returns messages in another order', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'random' });

@@ -190,6 +190,22 @@ describe('a worker', () => {
   });
 });
 
+describe('after all messages of a contact were deleted at upstream,', () => {
+  it('a message that arrives before the deletions are confirmed is emitted, whichever comes first in the list', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(15);
+    harness.control('messages/delete', { ids });
+    await harness.sweep();
+    const fresh = harness.createMessages(contactId);
+    await harness.sweep();
+    await harness.sweep();
+    expect(await here.messageEvents()).toEqual(received(fresh));
+    const later = harness.createMessages(contactId, { count: 2, intervalMs: 10 });
+    await harness.sweep();
+    expect(await here.messageEvents()).toEqual(received([...fresh, ...later]));
+  });
+});
+
 describe('two concurrent polls of one contact', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
     'emit each change once if the lease of the first poll expires during its read (order of messages: %s)',

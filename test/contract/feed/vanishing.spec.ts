@@ -118,6 +118,31 @@ describe('a missing message', () => {
   });
 });
 
+describe('a message at the head that is deleted before a read of messages whose flags may still change', () => {
+  it('is emitted as deleted a minute later, not only after the next sweep', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(30);
+    const timestamp = Date.now() - DAY_MS;
+    const [unsettled] = harness.createMessages(contactId, { direction: 'outbound', timestamp });
+    ids.push(
+      ...harness.createMessages(contactId, { count: 30, timestamp: timestamp + 1_000, intervalMs: 10 }),
+    );
+    for (let reads = 0; reads < 2; reads += 1) await harness.sweep();
+    const before = await here.messageEvents();
+    const gone = ids.at(-5) ?? '';
+    harness.control('messages/delete', { id: gone });
+    harness.control('messages/flags', { id: unsettled, delivered: true });
+    harness.store.aheadMs += 6 * 3_600_000;
+    await harness.poller(harness.source).runDeepRead(ACCOUNT, contactId, 'poll');
+    for (let reads = 0; reads < 3; reads += 1) {
+      harness.store.aheadMs += MIN_ABSENCE_UNTIL_DELETED_MS + 2_000;
+      await harness.poller(harness.source).poll(ACCOUNT, contactId);
+    }
+    const events = (await here.messageEvents()).filter((event) => !before.includes(event));
+    expect(events).toEqual([`message.deleted ${gone}`, `message.delivered ${unsettled ?? ''}`]);
+  });
+});
+
 describe('a missing contact', () => {
   it('that returns after contact.deleted causes contact.created, but no events of its known messages', async () => {
     const { harness } = here;
@@ -251,6 +276,30 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await typesOf()).toEqual(['account.suspect', 'contact.created', 'message.received']);
     expect(await here.messageEvents()).toEqual(received(first));
     expect(await harness.store.overview(ACCOUNT)).toHaveProperty('suspectSince');
+  });
+
+  it('what is still missing when most contacts and messages are back is not deleted until it has been missing for another minute', async () => {
+    const { harness } = here;
+    const ids = await account();
+    const [first = ''] = ids.slice(-1);
+    const messages = [...(await harness.store.allKnownMessages(ACCOUNT, first)).keys()];
+    const readAll = async (): Promise<void> => {
+      harness.store.aheadMs += MIN_ABSENCE_UNTIL_DELETED_MS + 2_000;
+      await harness.list.poll(ACCOUNT);
+      await here.readAll(first);
+    };
+    harness.control('contacts/delete', { contactIds: ids.slice(0, 12) });
+    harness.control('messages/delete', { ids: messages.slice(0, 20) });
+    for (let reads = 0; reads < 3; reads += 1) await readAll();
+    harness.control('contacts/restore', { contactIds: ids.slice(0, 10) });
+    harness.control('messages/restore', { ids: messages.slice(0, 16) });
+    await readAll();
+    const isDeletion = (type: string): boolean => type.endsWith('.deleted');
+    expect((await typesOf()).filter(isDeletion)).toEqual([]);
+    harness.control('contacts/restore', { contactIds: ids.slice(0, 11) });
+    harness.control('messages/restore', { ids: messages.slice(0, 19) });
+    for (let reads = 0; reads < 3; reads += 1) await readAll();
+    expect((await typesOf()).filter(isDeletion).sort()).toEqual(['contact.deleted', 'message.deleted']);
   });
 
   it('contact.deleted is emitted after an administrator confirmed that the contacts were deleted', async () => {

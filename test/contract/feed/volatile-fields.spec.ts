@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { ContactListPoller, type FeedSource } from '#feed';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, WithFeedHarness } from './with-feed-harness.js';
 
@@ -170,6 +171,30 @@ describe('a contact field that differs at each read of the contact list', () => 
     harness.control('contacts/edit', { contactId: ids[0], avatarUrl: 'https://a.example/2' });
     await lists(2);
     expect(await updates()).toBe(before + 1);
+  });
+
+  it('still causes an event at each change of a few contacts if the reply contains another list besides the contacts', async () => {
+    const { harness } = here;
+    harness.control('contacts', { count: 100 });
+    await harness.list.poll(ACCOUNT);
+    const source: FeedSource = {
+      ...harness.source,
+      listContacts: async (account, purpose, newReader) => {
+        const list = await harness.source.listContacts(account, purpose, newReader);
+        // As for the elements of another list of the reply.
+        newReader();
+        return list;
+      },
+    };
+    const volatile = { store: harness.volatile, logger: harness.logger };
+    const poller = new ContactListPoller(harness.store, source, 60_000, undefined, volatile);
+    const ids = [...(await harness.store.knownContacts(ACCOUNT)).contacts.keys()].slice(0, 12);
+    for (let read = 1; read <= 6; read += 1) {
+      for (const contactId of ids) harness.control('contacts/edit', { contactId, name: `Name ${read}` });
+      await poller.poll(ACCOUNT);
+      const updates = (await harness.eventTypes()).filter((type) => type === 'contact.updated');
+      expect(updates).toHaveLength(12 * read);
+    }
   });
 
   it('still causes an event at each change if the field changes for only one contact', async () => {

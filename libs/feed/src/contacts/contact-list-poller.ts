@@ -15,6 +15,7 @@ import {
   REAPPEARANCE_EVENT_CHANGES,
   createAccountSuspectEvent,
   unconfirmedSuspectSince,
+  wentMissingInOutage,
 } from '../diff/absence.js';
 import { diffContactFields } from '../form/contact-fingerprint.js';
 import { type ChangedContact, SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
@@ -69,6 +70,8 @@ interface ListVerdict {
   areSomeUnscheduled: boolean;
   /** True if so many contacts are missing that an outage is likely. No deletion is emitted then. */
   isOutageLikely: boolean;
+  /** Since when the earlier lists have lacked so many contacts; see {@link wentMissingInOutage}. */
+  suspectBefore: number | undefined;
   unreadable: UnreadableElementHistory;
   /**
    * The first read of a new contact emits events for messages whose timestamp is later than this time, in
@@ -113,14 +116,14 @@ export class ContactListPoller {
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const known = await this.store.knownContacts(account);
     const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_VOLATILE_CONTACT_FIELDS;
-    // If the connection breaks off, the list is read again from its first contact. A new tracker then counts
-    // anew in how many contacts each field differs, so no contact is counted twice.
-    let tracker = new VolatileContactFieldTracker(volatility);
-    const newReader = (): SnapshotComparingContactReader => {
-      tracker = new VolatileContactFieldTracker(volatility);
-      return new SnapshotComparingContactReader(known, tracker);
-    };
-    const list = await this.source.listContacts(account, purpose, newReader);
+    // Each list that a reply seems to contain gets a reader, and so does each download. Each has its own tracker, so that
+    // no contact is counted twice, and none for another list.
+    const list = await this.source.listContacts(
+      account,
+      purpose,
+      () => new SnapshotComparingContactReader(known, new VolatileContactFieldTracker(volatility)),
+    );
+    const { tracker } = list.reader;
     try {
       const done = await this.commit(account, known, list, tracker);
       if (done) await this.storeVolatility(account, tracker, list.reader.count);
@@ -179,6 +182,7 @@ export class ContactListPoller {
       ...{ known, tracker, missing, isReplaced },
       areSomeUnscheduled: list.reader.present > known.scheduled,
       isOutageLikely: isSuspect,
+      suspectBefore,
       unreadable: updateUnreadableElementHistory(known.unreadable, list.skipped, known.now),
       emitAfter: await this.emitAfter(account, known, listedAt, isReplaced),
     };
@@ -275,7 +279,7 @@ export class ContactListPoller {
 
   private async updateOfMissing(
     account: string,
-    { known, isOutageLikely, unreadable }: ListVerdict,
+    { known, isOutageLikely, suspectBefore, unreadable }: ListVerdict,
     id: string,
     before: ListedContact,
   ): Promise<ContactUpdate | undefined> {
@@ -285,6 +289,8 @@ export class ContactListPoller {
     }
     if (isOutageLikely || mayMissingContactBeUnreadable(unreadable, before.missingSince)) return undefined;
     if (known.now - before.missingSince < this.absenceMs) return undefined;
+    if (wentMissingInOutage(before, suspectBefore))
+      return { ...update, listed: { ...before, missingSince: known.now } };
     const record = await this.store.contactRecord(account, id);
     const last: unknown = JSON.parse(record?.raw ?? '{}');
     return {

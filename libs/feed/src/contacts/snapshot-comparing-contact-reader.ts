@@ -48,7 +48,8 @@ export class SnapshotComparingContactReader implements ContactReader {
 
   constructor(
     private readonly known: KnownContacts,
-    private readonly tracker: Pick<VolatileContactFieldTracker, 'fingerprintOf' | 'quickVerdict'>,
+    /** Counts in how many of the received contacts each field differs. */
+    readonly tracker: VolatileContactFieldTracker,
   ) {
     let present = 0;
     for (const [, { deleted }] of known.contacts) if (!deleted) present += 1;

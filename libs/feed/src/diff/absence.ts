@@ -25,6 +25,11 @@ export interface AbsenceInput {
   /** True if other reads of the account suggest an outage: then no missing message counts as deleted. */
   isOutageLikely: boolean;
   /**
+   * Time since which so many messages of the contact were missing that an outage was likely, in milliseconds since 1970
+   * by Redis' clock. Absent if that is not so, or an administrator has confirmed deletions since then.
+   */
+  suspectSince?: number;
+  /**
    * True if the missing messages may be among the elements that could not be read: then no message counts as
    * missing.
    */
@@ -119,6 +124,9 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
       waiting += 1;
     } else if (tooMany || input.isOutageLikely || input.now - before.missingSince < input.minApartMs) {
       waiting += 1;
+    } else if (wentMissingInOutage(before, input.suspectSince)) {
+      result.known.set(id, { ...before, missingSince: input.now });
+      waiting += 1;
     } else if (before.missingSince > lastShownAt) {
       // Since the message went missing, upstream has returned no message of any contact. An outage is more
       // likely than a deletion.
@@ -130,6 +138,19 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
     }
   }
   return { ...result, pending: waiting > 0 };
+}
+
+/**
+ * Returns true if an element went missing during a suspected outage. Upstream may recover in steps: what is still missing
+ * when the suspicion ends has to be missing for the full time again before it counts as deleted.
+ * @param suspectSince start of the suspicion, in milliseconds since 1970 by Redis' clock; undefined if there was none, or
+ * if an administrator has confirmed deletions since then
+ */
+export function wentMissingInOutage(
+  { missingSince = -Infinity }: { missingSince?: number },
+  suspectSince: number | undefined,
+): boolean {
+  return suspectSince !== undefined && missingSince >= suspectSince;
 }
 
 /**

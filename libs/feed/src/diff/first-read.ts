@@ -9,8 +9,7 @@ export type FirstRead = 'silent' | EmitAfter;
 
 interface EmitAfter {
   /**
-   * At a contact's first read, messages with a timestamp after this time emit events. In milliseconds since
-   * 1970, by upstream's clock.
+   * Messages with a timestamp after this time emit events. In milliseconds since 1970, by upstream's clock.
    */
   emitAfter: number;
   /**

@@ -15,9 +15,9 @@ import {
 import { FAILING_MESSAGE_PLACEHOLDER } from '../walk/read-in-parts.js';
 import type { PageRequest } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
-import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
+import { addUnreadableElementHashes, hashIds, type PollState } from '../snapshot/poll-state.js';
 import type { PollCommitter } from './poll-committer.js';
-import type { PollStart } from './poll-start.js';
+import { type PollStart, REPLACED_REASON } from './poll-start.js';
 import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
@@ -34,6 +34,8 @@ export interface PagesTask {
   account: string;
   contactId: string;
   purpose: ReadPurpose;
+  /** Whether all pages are read, or only those with messages whose flags may still change; see `DeepTask`. */
+  goal: 'everything' | 'look';
   /** Receives the messages, if they are read because of a look-up of sends. */
   lookup?: LookupReads;
   /** Aborts the read after the current page. */
@@ -261,7 +263,11 @@ export class CommittingPageReader {
     // used.
     const served = [...new Map([...held, ...read.items].map((item) => [item.id, item])).values()];
     const isNew = served.some(({ id }) => !known.has(id));
-    const reading = { ...this.readingOf(served), ...this.newHead(page, read), detectsVolatility: page === 1 };
+    const reading = {
+      ...this.readingOf(served),
+      ...this.newHead(page, read, known),
+      detectsVolatility: page === 1,
+    };
     const done = await this.committer.commit(this.startOf(), reading, known, 'page');
     if (!done) return false;
     this.heldPages = [];
@@ -279,14 +285,23 @@ export class CommittingPageReader {
   }
 
   /**
-   * Returns the ids on page 1, which are stored as the new head of the contact. Returns an empty object for
-   * another page, for a request of fewer messages than the documented page size, and for a list that is not
-   * newest first.
+   * Returns the ids on page 1, which are stored as the new head of the contact. If messages of the stored head have
+   * disappeared, also requests a read of all pages, unless this read is one: later reads compare with the new head.
+   * Returns an empty object for another page, for a request of fewer messages than the documented page size, and for a
+   * list that is not newest first.
    */
-  private newHead(page: number, { ids, limit }: PageRead): Pick<PagesRead, 'head'> {
-    const isHead =
-      page === 1 && limit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.pollState.order === 'newestFirst';
-    return isHead ? { head: ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE) } : {};
+  private newHead(
+    page: number,
+    { ids, limit, count }: PageRead,
+    known: ReadonlyMap<string, KnownMessage>,
+  ): Partial<Pick<PagesRead, 'head' | 'needsFullRead'>> {
+    const { order, head: before } = this.state.pollState;
+    if (page !== 1 || limit < DOCUMENTED_MAX_MESSAGES_PER_PAGE || order !== 'newestFirst') return {};
+    const head = ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
+    if (this.task.goal === 'everything') return { head };
+    const shown = hashIds(ids.filter((id) => known.has(id)));
+    const isWhole = shown.startsWith(before) || (count >= limit && before.startsWith(shown));
+    return isWhole ? { head } : { head, needsFullRead: true };
   }
 
   /**
@@ -296,8 +311,7 @@ export class CommittingPageReader {
    */
   async startNewBaseline(): Promise<false> {
     const served = this.heldPages.flatMap(({ items }) => items);
-    const resync = 'upstream shows other messages than before';
-    const start = { ...this.startOf(), resync };
+    const start = { ...this.startOf(), resync: REPLACED_REASON };
     await this.committer.commit(start, this.readingOf(served), new Map(), 'page');
     return false;
   }

@@ -12,7 +12,7 @@ import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
 import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
 import { requestForLastPage } from '../walk/page-tail.js';
 import { PollCommitter } from './poll-committer.js';
-import type { PollStart } from './poll-start.js';
+import { type PollStart, REPLACED_REASON } from './poll-start.js';
 import { hashIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
 import type { FeedSource, LookupReads, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
@@ -250,7 +250,7 @@ export class ContactPoller {
       planOf(start),
     );
     if (resync === undefined && head.metNoKnownMessage && (await this.isReplaced(start, head))) {
-      const replaced = { ...start, resync: 'upstream shows other messages than before' };
+      const replaced = { ...start, resync: REPLACED_REASON };
       const reading = readingOf(head, start, true);
       return { reading, isCommitted: await this.committer.commit(replaced, reading, new Map(), 'head') };
     }

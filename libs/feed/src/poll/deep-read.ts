@@ -191,6 +191,9 @@ export class DeepRead {
   }
 
   private async readAllPages(): Promise<boolean> {
+    // A single failure of a longer page may have shortened the pages. Finding out costs no request if upstream answers with
+    // any page.
+    if (this.pages.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.pages.limit = undefined;
     const isFirst = this.pages.state.emitAfter !== undefined;
     let mayRepeatForMissing = true;
     for (let passes = 1; passes <= MAX_PASSES; passes += 1) {

@@ -23,7 +23,7 @@ import { sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import { NextReadPlanner } from './next-read-planner.js';
-import type { CommitKind, PollStart } from './poll-start.js';
+import { type CommitKind, type PollStart, REPLACED_REASON } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
 import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';
 import { type RowUpdateInput, rowUpdateOf, upstreamClockDifferenceMs } from './row-update.js';
@@ -89,7 +89,7 @@ export class PollCommitter {
     const sends = new Map([...uncommitted, ...found]);
     if (found.size > 0) this.uncommittedSends.set(keyOf(start), sends);
     const revisionFloor = resync === undefined ? state.pollState.revisionFloor : floorAfterLoss(state);
-    const firstRead = this.firstRead(start);
+    const firstRead = this.firstRead(start, reading);
     const changes = diffMessages({
       contactId,
       observed,
@@ -338,6 +338,7 @@ export class PollCommitter {
     // Redis stores `missingSince` of a message in whole seconds, rounded up.
     const confirmedAt = Math.ceil(deletionsConfirmedAt / 1_000) * 1_000;
     const lastShownAt = Math.max(messagesShownAt, confirmedAt);
+    const suspectSince = unconfirmedSuspectSince(state.pollState.suspectSince, deletionsConfirmedAt);
     return classifyMissingMessages({
       contactId,
       known,
@@ -346,6 +347,7 @@ export class PollCommitter {
       minApartMs: this.settings.absenceMs,
       deletionsConfirmedAt: confirmedAt,
       isOutageLikely: isListSuspect || emptied,
+      ...(suspectSince === undefined ? {} : { suspectSince }),
       mayBeUnreadable: reading.skipped > (state.pollState.skipped ?? 0),
       ...(empty && state.contacts > 1 ? { lastShownAt } : {}),
     });
@@ -371,9 +373,12 @@ export class PollCommitter {
     return events;
   }
 
-  private firstRead({ state, resync }: PollStart): FirstRead | undefined {
-    // The read that starts a new baseline emits no event for any message.
-    if (resync !== undefined) return 'silent';
+  private firstRead({ state, resync }: PollStart, reading: PagesRead): FirstRead | undefined {
+    if (resync !== undefined) {
+      const emitAfter = resync === REPLACED_REASON ? lastReadAtByUpstream(state, reading) : undefined;
+      // After a loss, the read that starts a new baseline emits no event for any message: it may have been emitted.
+      return emitAfter === undefined ? 'silent' : { emitAfter, undated: 'silent' };
+    }
     if (state.emitAfter === undefined) return undefined;
     const undated = state.extension.resyncing === true ? 'silent' : this.settings.undated;
     return { emitAfter: state.emitAfter, undated };
@@ -384,14 +389,36 @@ export class PollCommitter {
  * Returns how the commit changes the baseline of the contact. `{ emitAfter }`: a new baseline begins. `over`:
  * the baseline is complete, because all pages were read. `unchanged`: neither.
  */
-function baselineAfter(
-  { state, resync }: PollStart,
-  { fullRead, date, firstDate = date }: PagesRead,
-): PollCommit['baseline'] {
+function baselineAfter({ state, resync }: PollStart, reading: PagesRead): PollCommit['baseline'] {
+  const { fullRead, date, firstDate = date } = reading;
+  if (resync === REPLACED_REASON) {
+    const emitAfter = lastReadAtByUpstream(state, reading);
+    if (emitAfter !== undefined) return { emitAfter };
+  }
   // Upstream rounds the time in its `Date` header down to a second, so the actual time may be almost a second
   // later. The baseline includes messages up to the actual time.
   if (resync !== undefined) return { emitAfter: (firstDate ?? state.now) + 1_000 };
   return fullRead === undefined ? 'unchanged' : 'over';
+}
+
+/**
+ * Allowed error of {@link lastReadAtByUpstream} and of timestamps of messages, in milliseconds: upstream may round both
+ * down to a second.
+ */
+const TIMESTAMP_TOLERANCE_MS = 1_000;
+
+/**
+ * Returns the time after which messages have arrived since the last read of the newest messages, in milliseconds since
+ * 1970 by upstream's clock; undefined if there was no such read. If the known messages are gone, for example because a
+ * conversation was deleted, only these messages are new.
+ */
+function lastReadAtByUpstream(
+  { extension, now }: PollStart['state'],
+  { date, firstDate = date }: PagesRead,
+): number | undefined {
+  const { readAt } = extension;
+  if (readAt === undefined) return undefined;
+  return readAt + upstreamClockDifferenceMs(firstDate, now) - TIMESTAMP_TOLERANCE_MS;
 }
 
 /**
