@@ -75,7 +75,9 @@ describe('a wait for the status of a send', () => {
   it('ends with the reason of the caller’s signal if that is aborted', async () => {
     answers = [silence];
     const stop = new AbortController();
-    const waiting = clientWith({ timeoutMs: 30_000 }).waitFor({ id: 'snd_1' }, 'sent', { signal: stop.signal });
+    const waiting = clientWith({ timeoutMs: 30_000 }).waitFor({ id: 'snd_1' }, 'sent', {
+      signal: stop.signal,
+    });
     stop.abort(new Error('stopped by the caller'));
     await expect(waiting).rejects.toThrow('stopped by the caller');
   });
