@@ -43,7 +43,8 @@ export class BlobStoreUnavailableError extends Error {
 
 /**
  * Stores uploaded files until they are relayed. Files are streamed and never loaded into memory as a whole.
- * Every call ends within a limited time. Only {@link put} may take longer, while content keeps arriving.
+ * With S3, every call ends within a limited time; only {@link put} may take longer, while content keeps arriving. Calls
+ * of a directory that hangs, such as a network share, may never end.
  */
 export interface BlobStore {
   /**

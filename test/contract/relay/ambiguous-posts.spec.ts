@@ -135,6 +135,15 @@ describe('a send whose POST is affected by a fault', () => {
     expect((await sendEvents()).filter((type) => type === 'send.unknown')).toEqual([]);
   });
 
+  it('is looked up for its whole confirmation period even if the maximum age of a send is shorter', async () => {
+    failPosts({ kind: 'resetBefore' });
+    const id = await accept();
+    const began = performance.now();
+    const send = await relayUntil(id, 'unknown', runner({ maxAgeMs: 100, confirmMs: 1_000 }));
+    expect(performance.now() - began).toBeGreaterThanOrEqual(1_000);
+    expect(send.reason).not.toContain('SEND_MAX_AGE_SECONDS');
+  });
+
   it('is not posted again while the contact list cannot be read, because the message may belong to a new contact', async () => {
     relay.harness.createContact(NUMBER);
     await relay.harness.sweep();

@@ -83,6 +83,24 @@ describe('a send whose file temporarily cannot be read', () => {
   });
 });
 
+describe('a send whose file the blob store does not open', () => {
+  it('gives its lane back after two seconds, and is tried again later', async () => {
+    const id = await accept({ message: 'Hi', file: await upload() });
+    const open = relay.harness.blobs.open.bind(relay.harness.blobs);
+    relay.harness.blobs.open = () => new Promise(() => undefined);
+    const began = performance.now();
+    await runner().run(ACCOUNT, NUMBER);
+    relay.harness.blobs.open = open;
+    expect(performance.now() - began).toBeLessThan(4_000);
+    expect((await find(id)).attempts[0]).toMatchObject({
+      outcome: 'not_taken',
+      error: 'The blob store cannot be used: opening the file took too long',
+    });
+    await relayUntil(id, 'accepted');
+    expect(texts()).toEqual(['Hi']);
+  });
+});
+
 describe('a send that upstream refuses', () => {
   it.each([400, 403, 404, 413, 415, 422])(
     'with status %d fails with upstream’s error message, and the lane continues',

@@ -1,4 +1,5 @@
 import type { BlobStore } from '#blobs';
+import { withDeadline } from '#platform';
 import type { Lookup, RelayJobs } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
@@ -18,6 +19,8 @@ const MIN_PROMOTED = 10;
  * before, up to this size.
  */
 const MAX_PROMOTED = 100;
+/** Maximum duration of the removal of a send's file, in milliseconds. */
+const MAX_FILE_REMOVAL_MS = 30_000;
 /** Maximum number of batches of old sends that one run of `trim` removes. */
 const MAX_TRIM_BATCHES = 200;
 
@@ -87,7 +90,10 @@ export class PeriodicRelayTasks {
   async trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<void> {
     for (let batches = 0; batches < MAX_TRIM_BATCHES; batches += 1) {
       const removed = await this.store.trim(account, retention);
-      for (const { file } of removed) if (file !== undefined) await this.blobs.remove(file.blobId);
+      for (const { file } of removed)
+        if (file !== undefined)
+          // A hanging blob store must not stop the removal of sends. The clean-up of files finds what is left.
+          await withDeadline(this.blobs.remove(file.blobId), MAX_FILE_REMOVAL_MS, 'the removal of a file');
       if (removed.length === 0) return;
     }
   }

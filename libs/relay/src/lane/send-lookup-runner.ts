@@ -88,8 +88,8 @@ export class SendLookupRunner {
    * Returns the wait before the lane's next step, in milliseconds.
    *
    * The send's confirmation period counts down only while the recipient's messages can be read completely. The look-ups
-   * end with the first complete read after the confirmation period, or when they have lasted for the maximum age of a
-   * send. If the send is then posted, this last read includes the contact list: the message may be a new contact's.
+   * end with the first complete read after the confirmation period, or if they still fail when they have lasted for the
+   * maximum age of a send. If the send is then posted, this last read includes the contact list: the message may be a new contact's.
    */
   async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
@@ -108,7 +108,8 @@ export class SendLookupRunner {
     const { outcome } = step;
     const looked = await appendLookupWithCandidates(this.store, account, record, step, reads, now);
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
-    const isTimedOut = now - since >= this.settings.maxAgeMs;
+    // Complete look-ups end with the confirmation period, which may be longer than the maximum age of a send.
+    const isTimedOut = outcome !== 'complete' && now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {
       await this.store.apply(account, record, this.changeAfterLastLookup(looked));
       return 0;

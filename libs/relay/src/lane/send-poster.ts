@@ -1,4 +1,12 @@
-import { type Logger, logMessageOf, pause, TimeLimit, traceIdLogField } from '#platform';
+import {
+  DeadlineError,
+  type Logger,
+  logMessageOf,
+  pause,
+  TimeLimit,
+  traceIdLogField,
+  withDeadline,
+} from '#platform';
 import {
   type BudgetTokenCheck,
   BudgetExhaustedError,
@@ -263,15 +271,22 @@ export class SendPoster {
       ...(extraFields === undefined ? {} : { extraFields }),
     };
     if (file === undefined) return request;
+    const { blobId, name, contentType, size } = file;
+    const opening = this.blobs.open(blobId);
     try {
-      const { blobId, name, contentType, size } = file;
-      const content = await this.blobs.open(blobId);
+      const content = await withDeadline(opening, MAX_FENCE_AGE_MS, 'opening the file');
       if (!untilPost.isOver()) return { ...request, file: { name, contentType, size, content } };
       content.destroy();
       return new BlobStoreUnavailableError('opening the file took too long');
     } catch (error) {
       if (error instanceof BlobMissingError || error instanceof BlobStoreUnavailableError) return error;
-      throw error;
+      if (!(error instanceof DeadlineError)) throw error;
+      // The blob store may still open the file.
+      opening.then(
+        (content) => content.destroy(),
+        () => undefined,
+      );
+      return new BlobStoreUnavailableError('opening the file took too long');
     }
   }
 
