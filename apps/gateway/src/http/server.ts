@@ -69,13 +69,12 @@ export function createServer(
     multipart: {
       ...PARSER_OPTIONS,
       throwFileSizeLimit: false,
+      // The parser passes on every part as bytes: it would replace invalid bytes of a text with U+FFFD.
+      isPartAFile: () => true,
       limits: {
-        // One byte above the limit, so that the blob store can detect a file that is too large.
-        fileSize: uploadMaxBytes + 1,
-        files: 1,
-        fields: 32,
+        // One byte above the limit of each kind of part, so that its reader can detect a part that is too large.
+        fileSize: Math.max(uploadMaxBytes, LIMITS.partBytes) + 1,
         parts: 33,
-        fieldSize: LIMITS.partBytes,
         headerPairs: 32,
       },
     },

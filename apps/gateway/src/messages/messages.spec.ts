@@ -413,6 +413,67 @@ describe('A multipart form', () => {
     expect(await gateway.blobs()).toEqual(before);
   });
 
+  it.each([
+    ['in Latin-1 without a charset', '', 'latin1', 'Größe'],
+    ['in Latin-1 that claims to be UTF-8', 'text/plain; charset=utf-8', 'latin1', 'Größe'],
+    ['in windows-1251', 'text/plain; charset=windows-1251', 'latin1', '\u00cf\u00f0\u00e8\u00e2\u00e5\u00f2'],
+    ['in UTF-16', 'text/plain; charset=utf-16le', 'utf16le', 'Größe'],
+  ] as const)(
+    'with text %s causes 400 malformed_body and stores nothing; no byte is replaced with U+FFFD',
+    async (_, contentType, encoding, message) => {
+      const before = await gateway.blobs();
+      const file = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n';
+      const typed = contentType === '' ? '' : `Content-Type: ${contentType}\r\n`;
+      const head = `--x\r\nContent-Disposition: form-data; name="message"\r\n${typed}\r\n`;
+      const body = Buffer.concat([
+        Buffer.from(`${part('phoneNumber', NUMBER)}${file}${head}`),
+        Buffer.from(message, encoding),
+        Buffer.from('\r\n--x--\r\n'),
+      ]);
+      const problem = await problemOf(await send({ method: 'POST', headers: type, body }));
+      expect(problem).toMatchObject({ status: 400, code: 'malformed_body' });
+      expect(problem.detail).toContain('UTF-8');
+      expect(gateway.sends.requests).toEqual([]);
+      expect(await gateway.blobs()).toEqual(before);
+    },
+  );
+
+  it.each([
+    ['without a content type', ''],
+    ['with charset UTF-8', 'Content-Type: text/plain; charset=UTF-8\r\n'],
+    ['with charset US-ASCII', 'Content-Type: text/plain; charset=US-ASCII\r\n'],
+  ])('with UTF-8 text %s passes the text on unchanged, even U+FEFF and U+FFFD', async (_, typed) => {
+    const message = '\ufeffGröße \ufffd 👋';
+    const head = `--x\r\nContent-Disposition: form-data; name="message"\r\n${typed}\r\n`;
+    const body = `${part('phoneNumber', NUMBER)}${head}${message}\r\n--x--\r\n`;
+    expect((await send({ method: 'POST', headers: type, body })).status).toBe(200);
+    expect(gateway.sends.requests[0]?.request.message).toBe(message);
+  });
+
+  it('may have parts of type application/json, whose values are parsed', async () => {
+    const typed = (name: string, value: string): string =>
+      `--x\r\nContent-Disposition: form-data; name="${name}"\r\nContent-Type: application/json\r\n\r\n${value}\r\n`;
+    const ask = async (metadata: string): Promise<Response> => {
+      const body = `${part('phoneNumber', NUMBER)}${typed('message', '"hi"')}${typed('metadata', metadata)}--x--\r\n`;
+      return await send({ method: 'POST', headers: type, body });
+    };
+    expect((await ask('{"a":1}')).status).toBe(200);
+    expect(gateway.sends.requests[0]?.request).toMatchObject({ message: 'hi', metadata: { a: 1 } });
+    expect(await problemOf(await ask('{'))).toMatchObject({ status: 400, code: 'malformed_body' });
+  });
+
+  it('whose text parts are larger than the maximum size of an upload is accepted', async () => {
+    const small = await startTestGateway({ redisUrl: redis.url, environment: { UPLOAD_MAX_BYTES: '1024' } });
+    try {
+      const message = 'x'.repeat(5_000);
+      const response = await small.fetch('/v1/messages/send', form({ phoneNumber: NUMBER, message }));
+      expect(response.status).toBe(200);
+      expect(small.sends.requests[0]?.request.message).toBe(message);
+    } finally {
+      await small.dispose();
+    }
+  });
+
   it('with 10,000 parts, or with a part that is too large, causes 413', async () => {
     const many = `${part('a', 'b').repeat(10_000)}--x--\r\n`;
     expect(await problemOf(await send({ method: 'POST', headers: type, body: many }))).toMatchObject({

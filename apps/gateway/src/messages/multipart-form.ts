@@ -1,5 +1,6 @@
-import type { Multipart, MultipartFile, MultipartValue } from '@fastify/multipart';
+import type { MultipartFile } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
+import type { Readable } from 'node:stream';
 import type { BlobStore } from '#blobs';
 import type { Logger } from '#platform';
 import type { StoredFile } from '#relay';
@@ -7,6 +8,12 @@ import { LIMITS } from '../http/limits.js';
 import { type FieldFault, invalid, Problem } from '../problems/problem.js';
 
 const MAX_NAME_LENGTH = 255;
+const ONLY_ONCE = 'must occur only once in the request';
+/**
+ * Decodes strictly, whatever charset a part declares: an invalid byte is an error instead of U+FFFD. The parser does not
+ * pass the charset on; text in another charset is rejected, unless it is ASCII.
+ */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const CONTENT_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
 
 /**
@@ -29,10 +36,10 @@ export class MultipartForm {
   /** Reads the whole form. A failed read leaves no file in the blob store. @throws {Problem | BlobTooLargeError} */
   async read(): Promise<void> {
     try {
-      const parts = this.request.parts();
+      const parts = this.request.files();
       for (let part = await nextOf(parts); part !== undefined; part = await nextOf(parts)) {
-        if (part.type === 'file') await this.takeFile(part);
-        else this.takeField(part);
+        if (isFile(part)) await this.takeFile(part);
+        else await this.takeField(part);
       }
     } catch (error) {
       await this.discard();
@@ -64,20 +71,30 @@ export class MultipartForm {
     }
   }
 
-  private takeField({ fieldname, value, valueTruncated }: MultipartValue): void {
+  private async takeField({ fieldname, mimetype, file }: MultipartFile): Promise<void> {
     const field = partName(fieldname);
-    if (valueTruncated)
-      throw new Problem('payload_too_large', `${field} exceeds the limit of ${LIMITS.partBytes} bytes.`);
-    if (field === 'file') this.faults.push({ field, message: 'must be a file part with a file name' });
-    else if (Object.hasOwn(this.fields, field))
-      this.faults.push({ field, message: 'must occur only once in the request' });
+    if (field === 'file') {
+      this.skip(file, { field, message: 'must be a file part with a file name' });
+      return;
+    }
+    const text = textOf(field, await bytesOf(field, file));
+    const value = mimetype.startsWith('application/json') ? parsed(field, text) : text;
+    if (Object.hasOwn(this.fields, field)) this.faults.push({ field, message: ONLY_ONCE });
     else this.fields[field] = field === 'metadata' ? readJson(value) : value;
+  }
+
+  private skip(part: Readable, fault: FieldFault): void {
+    this.faults.push(fault);
+    part.resume();
   }
 
   private async takeFile({ fieldname, filename, mimetype, file }: MultipartFile): Promise<void> {
     if (fieldname !== 'file') {
-      this.faults.push({ field: partName(fieldname), message: 'must be a text part, not a file part' });
-      file.resume();
+      this.skip(file, { field: partName(fieldname), message: 'must be a text part, not a file part' });
+      return;
+    }
+    if (this.file !== undefined) {
+      this.skip(file, { field: 'file', message: ONLY_ONCE });
       return;
     }
     // Errors of the caller's stream are the caller's fault; other errors come from the blob store.
@@ -99,6 +116,49 @@ export class MultipartForm {
     const { id: blobId, size, sha256 } = stored;
     this.file = { blobId, name: nameOf(filename), contentType: typeOf(mimetype), size, sha256 };
     if (size === 0) this.faults.push({ field: 'file', message: 'must be a non-empty file' });
+  }
+}
+
+/** True for the parts that browsers and other clients send as files. The types of the parser hide that a name may be absent. */
+function isFile({ filename, mimetype }: { filename?: string | undefined; mimetype: string }): boolean {
+  return filename !== undefined || mimetype === 'application/octet-stream';
+}
+
+/** Reads a text part. @throws {Problem} if it is too large or incomplete */
+async function bytesOf(field: string, part: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of part as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > LIMITS.partBytes) break;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw malformed(error);
+  }
+  if (size > LIMITS.partBytes)
+    throw new Problem('payload_too_large', `${field} exceeds the limit of ${LIMITS.partBytes} bytes.`);
+  return Buffer.concat(chunks);
+}
+
+function textOf(field: string, bytes: Buffer): string {
+  try {
+    return UTF_8.decode(bytes);
+  } catch (cause) {
+    const detail = `The part ${field} of the multipart form is not valid UTF-8. Encode all text parts as UTF-8.`;
+    throw new Problem('malformed_body', detail, { cause });
+  }
+}
+
+/** Parses a part whose content type is JSON. */
+function parsed(field: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Problem('malformed_body', `The part ${field} of the multipart form is not valid JSON.`, {
+      cause,
+    });
   }
 }
 
@@ -128,7 +188,7 @@ function typeOf(mimetype: string): string {
 }
 
 /** Returns the next part, or undefined at the end. Every error here is the parser's, about what the caller sent. */
-async function nextOf(parts: AsyncIterableIterator<Multipart>): Promise<Multipart | undefined> {
+async function nextOf(parts: AsyncIterableIterator<MultipartFile>): Promise<MultipartFile | undefined> {
   try {
     const next = await parts.next();
     return next.done === true ? undefined : next.value;
@@ -139,10 +199,7 @@ async function nextOf(parts: AsyncIterableIterator<Multipart>): Promise<Multipar
 
 function formProblem(error: unknown): Problem {
   switch (codeOf(error)) {
-    case 'FST_FILES_LIMIT':
-      return invalid({ field: 'file', message: 'must occur only once in the request' });
     case 'FST_PARTS_LIMIT':
-    case 'FST_FIELDS_LIMIT':
       return new Problem('payload_too_large', 'The form has too many parts.');
     default:
       return malformed(error);
