@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 export interface AuditDetails {
   /** Account that the action affected. Its audit log gets the entry too, if the caller is of another account. */
   account?: string;
-  /** Ids of the objects of an action on several objects. Without any, nothing is recorded. */
+  /** Ids of the objects of an action on several objects. An empty list means that nothing changed: nothing is recorded. */
   subjects?: readonly string[];
 }
 

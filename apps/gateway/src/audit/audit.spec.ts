@@ -117,6 +117,17 @@ describe('the audit log', () => {
     expect(await entriesOf()).toEqual(before);
   });
 
+  it('has no entry for a replay that only counts, with dryRun', async () => {
+    const hook = await gateway.fetch('/v1/webhooks', json({ url: 'https://public.example/' }));
+    const { id } = (await hook.json()) as { id: string };
+    const replay = { since: '2026-01-01T00:00:00Z' };
+    const counted = await gateway.fetch(`/v1/webhooks/${id}/replay`, json({ ...replay, dryRun: true }));
+    expect(counted.status).toBe(202);
+    expect(await actionsOf()).toEqual(['webhook.created']);
+    await gateway.fetch(`/v1/webhooks/${id}/replay`, json({ ...replay, dryRun: false }));
+    expect(await actionsOf()).toEqual(['webhook.replayed', 'webhook.created']);
+  });
+
   it('of an account contains what an operator did to the account, with the same entry ids as in the audit log of the operator', async () => {
     const own = await addAccount('sales');
     const { id: second } = await makeKey(gateway, { account: 'sales', scopes: ['admin'] });

@@ -1,7 +1,9 @@
-import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
 import type { DeliveryManager, EventReplayer, SingleEventDeliverer } from '#webhooks';
+import { describeAudit } from '../audit/audit-details.js';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -90,6 +92,7 @@ export class WebhookDeliveriesController {
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')
   async replay(
     @Caller() { account }: Principal,
+    @Req() http: FastifyRequest,
     @Param('id') id: string,
     @Body(new InputPipe(ReplayDto)) body: ReplayDto,
   ): Promise<ReplayReply> {
@@ -98,6 +101,8 @@ export class WebhookDeliveriesController {
       ? await this.replays.count(account, id, request)
       : await this.replays.start(account, id, request);
     if (count === undefined) throw notFound('webhook', id);
+    // A dry run changes nothing, so it is no action.
+    if (body.dryRun) describeAudit(http, { subjects: [] });
     return { count };
   }
 }
