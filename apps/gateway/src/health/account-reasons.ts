@@ -1,3 +1,4 @@
+import type { Account } from '#accounts';
 import { accountKeys, type AccountKeys, type Reason, type ReasonCode, type RedisClient } from '#platform';
 
 /** Time for which reads of the contact list must fail before that is reported, in milliseconds. */
@@ -28,29 +29,43 @@ type AccountCode = keyof typeof WORDS;
 /**
  * Reads the problems of one account from two of its Redis hashes. `upstream` has `unavailableSince` while upstream is
  * down. `contact-list` has the fault and its start while the list cannot be read, and the time from which too many
- * contacts were missing from the list.
+ * contacts were missing from the list. `lanes:due` has the recipients with waiting sends.
  * @param now Redis time, in milliseconds since 1970
  */
 export async function accountReasons(
   redis: RedisClient,
   prefix: string,
-  account: string,
+  { id: account, polling }: Pick<Account, 'id' | 'polling'>,
   now: number,
 ): Promise<(AccountReason & { code: AccountCode })[]> {
   const keys: AccountKeys = accountKeys(prefix, account);
-  const [[since, kind, reason], [fault, faultSince, suspectSince, deletionsConfirmedAt]] = await Promise.all([
-    redis.hmget(keys('upstream'), 'unavailableSince', 'kind', 'reason'),
-    redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince', 'suspectSince', 'believedAt'),
-  ]);
+  const [[since, kind, reason], [fault, faultSince, suspectSince, deletionsConfirmedAt], lanes] =
+    await Promise.all([
+      redis.hmget(keys('upstream'), 'unavailableSince', 'kind', 'reason'),
+      redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince', 'suspectSince', 'believedAt'),
+      redis.zcard(keys('lanes', 'due')),
+    ]);
   if (since != null) {
     return [{ account, code: codeOf(kind), since: readable(since), reason: reason ?? '' }];
   }
+  if (!usesContactList({ polling }, { lanes: { count: lanes } })) return [];
   // A single failed read is not reported.
   if (fault != null && faultSince != null && now - Number(faultSince) >= LIST_FAILS_FOR_MS)
     return [{ account, code: 'contact_list_unreadable', since: readable(faultSince), reason: fault }];
   if (suspectSince == null || Number(deletionsConfirmedAt ?? 0) >= Number(suspectSince)) return [];
   const words = 'the messaging service lists far fewer contacts than before';
   return [{ account, code: 'contacts_vanished', since: readable(suspectSince), reason: words }];
+}
+
+/**
+ * True if the contact list of an account is in use: for polls, or for look-ups of the sends in its lanes. Otherwise no read
+ * would notice that a fault of the list has ended.
+ */
+export function usesContactList(
+  settings: Pick<Account, 'polling'> | undefined,
+  { lanes }: { lanes: { count: number } },
+): boolean {
+  return settings?.polling === true || lanes.count > 0;
 }
 
 /** Groups account problems by code and counts the accounts, without naming them. */

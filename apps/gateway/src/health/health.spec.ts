@@ -135,6 +135,23 @@ describe('The health of the gateway', () => {
     await gateway.redis.hdel(list, 'suspectSince', 'believedAt');
   });
 
+  it.each([
+    ['an unreadable contact list', { listFault: 'upstream answered 404', listFaultSince: '1000' }],
+    ['vanished contacts', { suspectSince: '1000' }],
+  ])('ignores %s in an account without polling, except while sends of the account wait', async (_, fault) => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
+    const made = json({ id: 'quiet', baseUrl: 'http://upstream.invalid/v1', apiKey: 'key-of-theirs' });
+    expect((await gateway.fetch('/v1/accounts', made)).status).toBe(201);
+    await gateway.redis.hset('tidings:{quiet}:contact-list', fault);
+    await untilReady('degraded');
+    const unpolled = { ...json({ polling: false }), method: 'PATCH' };
+    expect((await gateway.fetch('/v1/accounts/quiet', unpolled)).status).toBe(200);
+    await untilReady('ok');
+    // A look-up of a send needs the contact list.
+    await gateway.redis.zadd('tidings:{quiet}:lanes:due', Date.now(), '+14155550123');
+    await untilReady('degraded');
+  });
+
   it('is degraded while Redis has no append-only file', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     await untilReady('ok');

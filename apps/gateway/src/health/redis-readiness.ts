@@ -127,7 +127,7 @@ export class RedisReadiness {
       this.alive('workers'),
       this.alive('gateways'),
       this.persistenceReasons(),
-      ...accounts.map(({ id }) => accountReasons(this.redis, prefix, id, now)),
+      ...accounts.map((account) => accountReasons(this.redis, prefix, account, now)),
     ]);
     const ofAccounts = found.flat().sort((a, b) => (a.account < b.account ? -1 : 1));
     const reasons = [

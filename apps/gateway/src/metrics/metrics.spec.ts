@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { eventually } from '../../../../test/support/eventually.js';
 import { metricsIn } from '../../../../test/support/metrics.js';
-import { EMPTY_KEY, KEY, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { EMPTY_KEY, json, KEY, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -70,6 +70,26 @@ describe('GET /metrics', () => {
     expect(metrics.value('tidings_redis_persistent')).toBe(1);
     expect(metrics.value('tidings_redis_memory_used_bytes')).toBeGreaterThan(100_000);
     expect(metrics.value('tidings_redis_commands_total', { command: 'evalsha' })).toBeGreaterThan(0);
+  });
+
+  it('shows no fault of the contact list and no vanished contacts for an account without polling', async () => {
+    const made = json({
+      id: 'quiet',
+      baseUrl: 'http://upstream.invalid/v1',
+      apiKey: 'key-of-theirs',
+      polling: false,
+    });
+    expect((await gateway.fetch('/v1/accounts', made)).status).toBe(201);
+    const fault = { listFault: 'the reply is too large', listFaultSince: 1_000, suspectSince: 1_000 };
+    for (const account of ['default', 'quiet'])
+      await gateway.redis.hset(`tidings:{${account}}:contact-list`, fault);
+    const metrics = await eventually('the faults are shown', async () => {
+      const found = await scrape();
+      return found.value('tidings_account_suspect', { account: 'default' }) === 1 && found;
+    });
+    expect(metrics.value('tidings_contact_list_readable', { account: 'default' })).toBe(0);
+    expect(metrics.value('tidings_account_suspect', { account: 'quiet' })).toBe(0);
+    expect(metrics.value('tidings_contact_list_readable', { account: 'quiet' })).toBe(1);
   });
 
   it('still answers while Redis hangs, and shows that Redis is unavailable', async () => {

@@ -15,6 +15,7 @@ import {
   withDeadline,
   WORKER_ROLES,
 } from '#platform';
+import { usesContactList } from '../health/account-reasons.js';
 import { RedisReadiness } from '../health/redis-readiness.js';
 import { type AccountState, AccountStates } from '../status/account-state.js';
 import { ACCOUNTS, CLOCK, ENVIRONMENT, LOGGER, METRICS, REDIS } from '../tokens.js';
@@ -120,8 +121,9 @@ export class StateMetrics {
     gauges.contacts.labels(account).set(isPolled ? feed.contacts : 0);
     gauges.contactsDue.labels(account).set(isPolled ? feed.due : 0);
     gauges.pollLag.labels(account).set(isPolled ? feed.lagMs / 1_000 : 0);
-    gauges.listReadable.labels(account).set(feed.listFault === undefined ? 1 : 0);
-    gauges.suspect.labels(account).set(feed.suspectSince === undefined ? 0 : 1);
+    const usesList = usesContactList(settings, sends);
+    gauges.listReadable.labels(account).set(usesList && feed.listFault !== undefined ? 0 : 1);
+    gauges.suspect.labels(account).set(usesList && feed.suspectSince !== undefined ? 1 : 0);
     gauges.budgetAllowed.labels(account).set(budget.allowed);
     gauges.budgetUsed.labels(account).set(budget.used);
     gauges.dispatchLag.labels(account).set(dispatchLagMs / 1_000);

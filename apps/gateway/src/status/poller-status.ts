@@ -1,6 +1,8 @@
 import type { Account } from '#accounts';
 import { type FeedOverview, forecastPolling, type VolatileField } from '#feed';
+import type { SendsOverview } from '#relay';
 import type { BudgetUsage } from '#upstream';
+import { usesContactList } from '../health/account-reasons.js';
 import type { PollerStatusView } from './poller-status.view.js';
 import { timeOf } from './time-of.js';
 
@@ -14,21 +16,26 @@ const NOT_POLLED = {
 export function pollerOf(
   overview: FeedOverview,
   account: Pick<Account, 'polling' | 'requestsPerSecond'> | undefined,
+  sends: Pick<SendsOverview, 'lanes'>,
   usage: BudgetUsage,
   volatileFields: VolatileField[],
 ): PollerStatusView {
   const feed = account?.polling === true ? overview : { ...overview, ...NOT_POLLED };
   const { contacts, due, lagMs, unreadable, skipped, deep, detectionDelay, interval, listFault } = feed;
+  const usesList = usesContactList(account, sends);
+  const suspectSince = usesList ? feed.suspectSince : undefined;
   const requestsPerSecond = account?.requestsPerSecond ?? 1;
   const { longestIntervalMs, forecast } = forecastPolling(feed, { requestsPerSecond, ...usage });
   return {
-    state: feed.suspectSince === undefined ? 'ok' : 'suspect',
-    suspectSince: timeOf(feed.suspectSince),
+    state: suspectSince === undefined ? 'ok' : 'suspect',
+    suspectSince: timeOf(suspectSince),
     ...{ contacts, due, lagMs },
     sweepMs: Math.ceil((contacts / requestsPerSecond) * 1_000),
     listedAt: timeOf(feed.listedAt),
     listFault:
-      listFault === undefined ? null : { ...listFault, since: new Date(listFault.since).toISOString() },
+      !usesList || listFault === undefined
+        ? null
+        : { ...listFault, since: new Date(listFault.since).toISOString() },
     ...{ unreadable, skipped },
     volatileFields,
     deep,

@@ -62,7 +62,7 @@ export class StatusController {
         reason: outage?.reason ?? null,
       },
       sends,
-      poller: pollerOf(feed, settings, budget, volatile),
+      poller: pollerOf(feed, settings, sends, budget, volatile),
       conversations: { rows: Math.min(rows, feed.contacts), contacts: feed.contacts },
       deliveries: {
         ...deliveries,

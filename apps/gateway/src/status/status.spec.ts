@@ -7,7 +7,8 @@ import { RedisUpstreamHealth } from '#relay';
 import { RedisRequestBudget } from '#upstream';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { EMPTY_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { EMPTY_KEY, json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { makeKey } from '../fixtures/tokens.js';
 
 let server: TestRedis;
 let gateway: TestGateway;
@@ -169,6 +170,24 @@ describe('the status of an account', () => {
       listFault: { reason: 'the reply is too large', since: '1970-01-01T00:00:01.000Z' },
     });
     await gateway.redis.hdel(list, 'listFault', 'listFaultSince');
+  });
+
+  it('shows no fault of the contact list and no vanished contacts without polling, except while sends wait', async () => {
+    const made = json({
+      id: 'quiet',
+      baseUrl: 'http://upstream.invalid/v1',
+      apiKey: 'key-of-theirs',
+      polling: false,
+    });
+    expect((await gateway.fetch('/v1/accounts', made)).status).toBe(201);
+    const { key } = await makeKey(gateway, { account: 'quiet', scopes: ['admin'] });
+    const fault = { listFault: 'the reply is too large', listFaultSince: 1_000, suspectSince: 1_000 };
+    await gateway.redis.hset('tidings:{quiet}:contact-list', fault);
+    const poller = async (): Promise<unknown> =>
+      ((await (await gateway.fetch('/v1/status', { key })).json()) as { poller: unknown }).poller;
+    expect(await poller()).toMatchObject({ state: 'ok', suspectSince: null, listFault: null });
+    await gateway.redis.zadd('tidings:{quiet}:lanes:due', Date.now(), '+14155550123');
+    expect(await poller()).toMatchObject({ state: 'suspect', listFault: { reason: fault.listFault } });
   });
 
   it('shows how much of the request budget is used per second, and how much is left for polls', async () => {
