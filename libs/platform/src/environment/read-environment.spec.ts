@@ -202,6 +202,25 @@ describe('the environment', () => {
     expect(ConfigurationError.exitCode).toBe(78);
   });
 
+  it.each([
+    ['API_KEY', 'a-long-random-key', 'ключ-из-шестнадцати-букв'],
+    ['API_KEY', 'a-long-random-key', '“a-key-of-sixteen-characters”'],
+    ['API_KEY', 'a-long-random-key', 'a-short-key    '],
+    ['METRICS_TOKEN', 'a-long-random-token', 'a-token-of-sixteen-characters…'],
+  ])('is rejected if %s can never match a header of a request', (name, example, text) => {
+    expect(faultsOf(GatewayEnvironment, { ...GATEWAY, [name]: text })).toEqual([
+      `${name} must be text of at least 16 printable ASCII characters, for example ${name}=${example}`,
+    ]);
+  });
+
+  it.each(['API_KEY', 'METRICS_TOKEN'] as const)(
+    'may contain any text in %s that a header can contain; blanks around it do not count',
+    (name) => {
+      for (const text of ['a key of "16" characters!', 'ein-schlüssel-in-latin-1'])
+        expect(readEnvironment(GatewayEnvironment, { ...GATEWAY, [name]: ` ${text} ` })[name]).toBe(text);
+    },
+  );
+
   it('must contain API_KEY for the gateway; for the worker, API_KEY is optional', () => {
     expect(faultsOf(GatewayEnvironment, REQUIRED)).toEqual([
       'API_KEY is required, for example API_KEY=a-long-random-key',

@@ -144,6 +144,17 @@ export function CommaSeparatedWords(...words: readonly [string, ...string[]]): P
   });
 }
 
+/**
+ * Decorator of a secret that callers send in an HTTP header, with at least `min` characters. Node.js decodes headers as
+ * Latin-1, so text with any other character never matches. The other characters of Latin-1 are not documented, because
+ * many clients send them as UTF-8, but they work with clients that send Latin-1.
+ */
+export function CallersSecret(example: string, min: number): PropertyDecorator {
+  return variable(`text of at least ${min} printable ASCII characters`, example, (text) =>
+    text.length >= min && /^[ -~\u00a0-\u00ff]*$/.test(text) ? text : fail(),
+  );
+}
+
 /** Decorator of a variable that must have at least `min` characters and no control characters. */
 export function Text(example: string, min = 1): PropertyDecorator {
   const validText = min === 1 ? 'non-empty text' : `text of at least ${min} characters`;
