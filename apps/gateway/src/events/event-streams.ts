@@ -157,9 +157,10 @@ export class EventStreams {
 }
 
 function noSlot(full: WaitingLimit): Problem {
-  const [code, holder] =
-    full === 'gateway' ? (['unavailable', 'gateway'] as const) : (['rate_limited', full] as const);
-  return new Problem(code, `The ${holder} has reached its limit of open event streams and long polls.`, {
+  const holder =
+    full === 'tokens' ? 'The tokens of the account have reached their' : `The ${full} has reached its`;
+  const code = full === 'gateway' ? 'unavailable' : 'rate_limited';
+  return new Problem(code, `${holder} limit of open event streams and long polls.`, {
     headers: retryAfter(SLOT_RETRY_MS),
   });
 }

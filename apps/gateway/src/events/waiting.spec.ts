@@ -146,6 +146,30 @@ describe('A caller that waits for events', () => {
     for (const each of others) each.disconnect();
   });
 
+  it('with a token is refused while the tokens of its account together have their maximum number of waiting callers; API keys still get a slot', async () => {
+    await using gateway = await gatewayWith({ maxPerAccount: 3, maxPerAccountForTokens: 2 });
+    const tokens = await Promise.all([makeToken(gateway), makeToken(gateway), makeToken(gateway)]);
+    const openWith = (one: string): Promise<StreamClient> =>
+      openStream(`${gateway.url}/v1/events/stream`, { authorization: `Bearer ${one}` });
+    const clients = await Promise.all(tokens.slice(0, 2).map(({ token }) => openWith(token)));
+    expect(clients.map(({ response }) => response.statusCode)).toEqual([200, 200]);
+    const token = tokens[2].token;
+    expect(await problemOf(await gateway.fetch('/v1/events/stream', { token }))).toMatchObject({
+      status: 429,
+      code: 'rate_limited',
+    });
+    expect((await gateway.fetch('/v1/events?after=now&wait=30', { token })).status).toBe(200);
+    const service = await open(gateway);
+    expect(service.response.statusCode).toBe(200);
+    clients[0]?.disconnect();
+    // The slots of services are free for tokens only up to the limit of the tokens.
+    await eventually(
+      'the slot is free',
+      async () => (await gateway.fetch('/v1/events/stream', { token, method: 'HEAD' })).status === 200,
+    );
+    for (const each of [...clients, service]) each.disconnect();
+  });
+
   it('gets 503 when it opens a stream while the gateway has its maximum number of waiting callers', async () => {
     await using gateway = await gatewayWith({ maxWaiting: 1 });
     const client = await open(gateway, { 'x-api-key': OTHER_KEY });
