@@ -51,5 +51,10 @@ export {
   type TimelineSend,
   type TimelineSends,
 } from './timeline/ports.js';
-export { Timeline, type TimelinePage, type TimelinePorts } from './timeline/timeline.js';
+export {
+  Timeline,
+  TIMELINE_PAGE_READ_MS,
+  type TimelinePage,
+  type TimelinePorts,
+} from './timeline/timeline.js';
 export { parseTimelineCursor, type TimelineCursor } from './timeline/timeline-cursor.js';

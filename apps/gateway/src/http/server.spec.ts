@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { TIMELINE_PAGE_READ_MS } from '#conversations';
 import { createLogger } from '#platform';
 import { createServer } from './server.js';
 
@@ -8,6 +9,13 @@ function silenceMs(upstreamTimeoutMs: number): number {
   return createServer(logger, { uploadMaxBytes: 1, upstreamTimeoutMs, origins: [] }).getInstance().server
     .timeout;
 }
+
+it('the idle timeout of a connection is longer than the read of a timeline page and its last upstream request', () => {
+  for (const upstreamTimeoutMs of [1, 10_000, 30_000, 60_000])
+    expect(silenceMs(upstreamTimeoutMs)).toBeGreaterThanOrEqual(
+      TIMELINE_PAGE_READ_MS + upstreamTimeoutMs + 10_000,
+    );
+});
 
 it('the idle timeout of a connection is longer than the upstream timeout, so that a caller gets 504 before it is disconnected', () => {
   expect(silenceMs(10_000)).toBe(60_000);

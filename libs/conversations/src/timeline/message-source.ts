@@ -12,6 +12,7 @@ import {
   type MessagePages,
   type MessagesPage,
   type Patience,
+  TimelinePageTimeoutError,
   type TimelineEvents,
   type TimelineFeed,
 } from './ports.js';
@@ -19,6 +20,11 @@ import type { TimelineCursor } from './timeline-cursor.js';
 
 /** Maximum number of upstream requests for one page of a timeline. */
 export const MAX_REQUESTS_PER_TIMELINE_PAGE = 5;
+/**
+ * Time after which one page of a timeline begins no further upstream request, in milliseconds. The page is then short. The
+ * connection of the caller is silent meanwhile, so it must stay open for longer than this and one request.
+ */
+export const TIMELINE_PAGE_READ_MS = 25_000;
 /** Maximum time that one call of {@link MessageSource.read} waits for the budget, in milliseconds. */
 const PATIENCE_MS = 2_000;
 /**
@@ -64,6 +70,7 @@ export class MessageSource {
   constructor(
     private readonly ports: MessageSourcePorts,
     private readonly readings: UnsortedMessageListCache,
+    private readonly now: () => number,
   ) {}
 
   async read(
@@ -74,7 +81,7 @@ export class MessageSource {
   ): Promise<MessagesFound> {
     const shape = await this.ports.feed.listShape(account, contactId);
     if (shape === undefined) return NO_MESSAGES;
-    const call = new Call(this.ports.pages, account, contactId);
+    const call = new Call(this.ports.pages, account, contactId, this.now);
     try {
       if (isOrdered(shape) && cursor.hasNoOrder !== true) {
         try {
@@ -157,7 +164,8 @@ export class MessageSource {
       this.readings.get(account, contactId) ??
       this.readings.begin(account, contactId, await this.ports.events.end(account));
     return reading.alone(async () => {
-      const left = MAX_REQUESTS_PER_TIMELINE_PAGE - call.requests;
+      // A call that waited long for another call has seen the list advance, so it needs no request of its own.
+      const left = call.isLate ? 0 : MAX_REQUESTS_PER_TIMELINE_PAGE - call.requests;
       const presentIds = (): Promise<ReadonlySet<string>> => this.ports.feed.presentIds(account, contactId);
       try {
         await reading.advance(call.read, shape, presentIds, left);
@@ -182,14 +190,25 @@ class Call {
   requests = 0;
   hasRead = false;
   private readonly patience: Patience = { leftMs: PATIENCE_MS };
+  private readonly deadline: number;
 
   constructor(
     private readonly pages: MessagePages,
     readonly account: string,
     readonly contactId: string,
-  ) {}
+    private readonly now: () => number,
+  ) {
+    this.deadline = now() + TIMELINE_PAGE_READ_MS;
+  }
 
+  /** True if no further request may begin, unless it is the first one. */
+  get isLate(): boolean {
+    return this.now() >= this.deadline;
+  }
+
+  /** @throws {MessagesUnavailableError} */
   readonly read = async (page: number, limit: number): Promise<MessagesPage> => {
+    if (this.hasRead && this.isLate) throw new TimelinePageTimeoutError();
     this.requests += 1;
     const read = await this.pages.read(this.account, this.contactId, page, limit, this.patience);
     this.hasRead = true;

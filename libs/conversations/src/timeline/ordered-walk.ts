@@ -2,7 +2,12 @@ import { type Coverage, coverageOfPages, type PlacedMessage, type PlacedPage } f
 import { ExponentialSearch } from './exponential-search.js';
 import type { Position } from '../position.js';
 import { pageRequestFromIndex, type PageRequest, pageRequestUpToIndex } from './page-request.js';
-import { type ListShape, MessagesUnavailableError, type MessagesPage } from './ports.js';
+import {
+  type ListShape,
+  MessagesUnavailableError,
+  type MessagesPage,
+  TimelinePageTimeoutError,
+} from './ports.js';
 
 /** Maximum page limit according to upstream's documentation. */
 export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
@@ -49,7 +54,7 @@ export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
   isConnected: boolean;
   fixedSize: number | undefined;
   maxLimit: number;
-  /** True if the walk ended early because a request failed. */
+  /** True if the walk ended early because a request failed or the time was over. */
   isInterrupted: boolean;
   /**
    * Returns the index in upstream's list at which the walk for the next page of the timeline starts. The index is an
@@ -129,7 +134,8 @@ class OrderedWalk {
           this.maxLimit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
           continue;
         }
-        if (this.pages.length === 0) throw error;
+        // After a timeout, even a walk that discarded its pages knows more than before: the next one continues it.
+        if (this.pages.length === 0 && !(error instanceof TimelinePageTimeoutError)) throw error;
         this.isInterrupted = true;
         break;
       }

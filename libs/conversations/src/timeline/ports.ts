@@ -41,6 +41,14 @@ export class MessagesUnavailableError extends Error {
   }
 }
 
+/** Thrown instead of a further upstream request, if reading for one page of a timeline has taken too long. */
+export class TimelinePageTimeoutError extends MessagesUnavailableError {
+  constructor() {
+    super();
+    this.name = 'TimelinePageTimeoutError';
+  }
+}
+
 /** Reads pages of messages from upstream. */
 export interface MessagePages {
   /**

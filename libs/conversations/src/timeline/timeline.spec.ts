@@ -276,6 +276,74 @@ describe('While upstream is unavailable', () => {
   });
 });
 
+describe('While upstream answers slowly', () => {
+  /** Returns a timeline whose upstream requests take the given times, in milliseconds, and then 1 s each. */
+  function slowTimeline(account: FakeAccount, ...tookMs: number[]): Timeline<{ id: string }> {
+    let now = 0;
+    const { read } = account.pages;
+    Object.assign(account.pages, {
+      read: async (...args: Parameters<typeof read>) => {
+        await Promise.resolve();
+        now += tookMs.shift() ?? 1_000;
+        return read(...args);
+      },
+    });
+    return new Timeline(account, new UnsortedMessageListCache(() => now), () => now);
+  }
+
+  it.each(['newestFirst', 'oldestFirst'] as const)(
+    'a timeline page begins no upstream request after 25 seconds: it has the messages that were read, and a cursor (%s)',
+    async (order) => {
+      const account = accountWith(100, { order, maxLimit: 20 });
+      const timeline = slowTimeline(account, 15_000, 15_000);
+      const page = await timeline.read('a', CONVERSATION, 100);
+      expect(account.requests).toBe(2);
+      expect(page).toMatchObject({ isPartial: false, next: expect.any(String) });
+      const ids = idsOf(page);
+      expect(ids.length).toBeGreaterThan(20);
+      expect(ids).toEqual(newestFirst(100).slice(0, ids.length));
+      const cursor = parseTimelineCursor(page.next);
+      expect(idsOf(await timeline.read('a', CONVERSATION, 20, cursor))[0]).toBe(newestFirst(100)[ids.length]);
+    },
+  );
+
+  it('a timeline page has a cursor even if a late page shows that upstream returns smaller pages than expected', async () => {
+    const account = accountWith(100, { order: 'newestFirst', maxLimit: 30 });
+    account.learned = { maxLimit: 100, fullPage: 100 };
+    const timeline = slowTimeline(account, 15_000, 15_000);
+    const page = await timeline.read('a', CONVERSATION, 100);
+    expect(account.requests).toBe(2);
+    expect(page).toMatchObject({ isPartial: false, next: expect.any(String) });
+    expect((await all(account, 20, timeline)).flatMap(idsOf)).toEqual(newestFirst(100));
+  });
+
+  it('a list in no order is read further by the next request', async () => {
+    const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
+    const timeline = slowTimeline(account, 15_000, 15_000);
+    const page = await timeline.read('a', CONVERSATION, 20);
+    expect(account.requests).toBe(2);
+    expect(page).toMatchObject({ entries: [], isPartial: false, next: expect.any(String) });
+    expect((await all(account, 20, timeline)).flatMap(idsOf)).toEqual(newestFirst(150));
+  });
+
+  it('a caller who waited for the reads of another caller gets a page without a request of its own', async () => {
+    const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
+    const timeline = slowTimeline(account, 0, 0, 0, 0, 0, 15_000, 15_000);
+    await timeline.read('a', CONVERSATION, 20);
+    const before = account.requests;
+    const pages = await Promise.all([1, 2, 3].map(() => timeline.read('a', CONVERSATION, 20)));
+    expect(account.requests - before).toBe(2);
+    for (const page of pages) expect(page).toMatchObject({ isPartial: false, next: expect.any(String) });
+  });
+
+  it('a timeline page has the messages of its first upstream request, however long that takes', async () => {
+    const account = accountWith(100);
+    const page = await slowTimeline(account, 40_000).read('a', CONVERSATION, 100);
+    expect(account.requests).toBe(1);
+    expect(idsOf(page)).toEqual(newestFirst(100).slice(0, 19));
+  });
+});
+
 describe('The event log cursor of a page', () => {
   it('is read before the messages, so a client that continues from it misses no event', async () => {
     const account = accountWith(5);

@@ -3,6 +3,7 @@ import { UnsortedMessageListCache } from './unsorted-message-list-reader.js';
 import {
   TIMELINE_START,
   MAX_REQUESTS_PER_TIMELINE_PAGE,
+  TIMELINE_PAGE_READ_MS,
   MessageSource,
   type MessageSourcePorts,
   type MessagesFound,
@@ -26,7 +27,7 @@ import {
 import { readSends, type SendsFound } from './sends-walk.js';
 import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js';
 
-export { MAX_REQUESTS_PER_TIMELINE_PAGE };
+export { MAX_REQUESTS_PER_TIMELINE_PAGE, TIMELINE_PAGE_READ_MS };
 
 /** What a timeline reads from. */
 export interface TimelinePorts<S> extends MessageSourcePorts {
@@ -57,14 +58,19 @@ export interface TimelinePage<S> {
 export class Timeline<S> {
   private readonly source: MessageSource;
 
+  /** @param now monotonic clock, in milliseconds */
   constructor(
     private readonly ports: TimelinePorts<S>,
     readings = new UnsortedMessageListCache(),
+    now: () => number = () => performance.now(),
   ) {
-    this.source = new MessageSource(ports, readings);
+    this.source = new MessageSource(ports, readings, now);
   }
 
-  /** Returns one page. Makes at most {@link MAX_REQUESTS_PER_TIMELINE_PAGE} upstream requests. */
+  /**
+   * Returns one page. Makes at most {@link MAX_REQUESTS_PER_TIMELINE_PAGE} upstream requests, and begins none but the first
+   * later than {@link TIMELINE_PAGE_READ_MS} after the start.
+   */
   async read(
     account: string,
     conversation: TimelineConversation,
