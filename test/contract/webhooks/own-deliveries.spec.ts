@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
-import { deliveryId, EventDispatcher, RecentEventCache, RedisDeliveryStore } from '#webhooks';
+import {
+  deliveryId,
+  type DeliveryRunner,
+  EventDispatcher,
+  RecentEventCache,
+  RedisDeliveryStore,
+} from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
@@ -19,6 +25,18 @@ async function claimWith(
   if (claimed.kind === 'ended') throw new Error('the endpoint has ended');
   const { deliveries, hasMore } = claimed;
   return { bodies: new Map(deliveries.map(({ eventId, body }) => [eventId, body])), hasMore };
+}
+
+/** Returns a dispatcher whose process delivers with this runner. Adds the accounts of scheduled checks to `checks`. */
+function dispatcherWith(runner: DeliveryRunner, checks: string[] = []): EventDispatcher {
+  return new EventDispatcher(
+    on.harness.endpointStore,
+    on.harness.deliveries,
+    on.harness.jobs,
+    createLogger('test', 'silent'),
+    undefined,
+    { runner, recovery: { checkLater: (account) => checks.push(account) } },
+  );
 }
 
 describe('a process that keeps recently read events in memory', () => {
@@ -57,14 +75,7 @@ describe('a process that keeps recently read events in memory', () => {
     const to = await on.receiver();
     const { id } = (await on.harness.endpoints.create(ACCOUNT, { url: to.url })).endpoint;
     const checks: string[] = [];
-    const dispatcher = new EventDispatcher(
-      on.harness.endpointStore,
-      on.harness.deliveries,
-      on.harness.jobs,
-      createLogger('test', 'silent'),
-      undefined,
-      { runner: on.harness.startRunner(), recovery: { checkLater: (account) => checks.push(account) } },
-    );
+    const dispatcher = dispatcherWith(on.harness.startRunner(), checks);
     on.harness.jobs.lost = true;
     const few = await on.harness.record(20);
     await dispatcher.dispatch(ACCOUNT, few);
@@ -72,6 +83,19 @@ describe('a process that keeps recently read events in memory', () => {
     expect([on.harness.jobs.hints, checks]).toEqual([[], [ACCOUNT]]);
     await dispatcher.dispatch(ACCOUNT, await on.harness.record(21));
     expect(on.harness.jobs.hints).toEqual([{ endpointIds: [id], delayMs: 0 }]);
+  });
+
+  it('delivers one event to 200 webhooks at once, although a webhook may take many slots before it is known how few it needs', async () => {
+    on.harness.jobs.lost = true;
+    const to = await on.receiver();
+    const create = (_: unknown, n: number): Promise<unknown> =>
+      on.harness.endpoints.create(ACCOUNT, { url: `${to.url}/${n}` });
+    await Promise.all(Array.from({ length: 200 }, create));
+    const dispatcher = dispatcherWith(on.harness.startRunner());
+    await dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
+    await eventually('all webhooks get the event', () => to.received.length === 200, 20_000);
+    expect(new Set(to.received.map(({ path }) => path)).size).toBe(200);
+    expect(on.harness.jobs.hints).toEqual([]);
   });
 
   it('leaves deliveries to the other processes when it shuts down', async () => {
@@ -87,6 +111,23 @@ describe('a process that keeps recently read events in memory', () => {
     const { deliveries } = await on.harness.deliveries.list(ACCOUNT, id, { limit: 10 });
     expect(deliveries).toMatchObject([{ status: 'pending', attempts: [] }]);
     expect(to.received).toEqual([]);
+  });
+
+  it('wakes the other processes for a webhook that still waits for a slot when it shuts down', async () => {
+    on.harness.jobs.lost = true;
+    const to = await on.receiver(() => 'hang');
+    const create = async (): Promise<string> =>
+      (await on.harness.endpoints.create(ACCOUNT, { url: to.url })).endpoint.id;
+    const [hangs, waits] = [await create(), await create()];
+    const runner = on.harness.startRunner([], { attemptSlots: 1, timeoutMs: 300 });
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
+    await runner.work(ACCOUNT, hangs);
+    on.harness.jobs.hints.length = 0;
+    const waiting = runner.work(ACCOUNT, waits);
+    const drained = runner.drain(60_000);
+    await waiting;
+    expect(on.harness.jobs.hints).toEqual([{ endpointIds: [waits], delayMs: 0 }]);
+    await drained;
   });
 });
 

@@ -8,8 +8,8 @@ import { DISPATCH } from '../tokens.js';
 import type { DispatchRole } from './compose-dispatch.js';
 
 /**
- * Starts the due deliveries of an endpoint. A job ends when its attempts have started, so that a slow
- * endpoint does not block a job.
+ * Starts the due deliveries of an endpoint. A job ends when its attempts have started, so that a slow endpoint does not
+ * block a job. Jobs wait while the process has no slot for attempts, so that other processes take further jobs.
  */
 @Processor('deliveries', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
 export class DeliveriesProcessor extends QueueProcessor {

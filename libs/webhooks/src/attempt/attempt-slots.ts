@@ -1,5 +1,10 @@
-import { setMaxListeners } from 'node:events';
-import { pause } from '#platform';
+/** A webhook without a slot that waits for one. */
+interface Waiter {
+  webhook: string;
+  max: number;
+  /** Called with the number of slots that were taken. */
+  resolve: (count: number) => void;
+}
 
 /**
  * Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. A webhook that
@@ -10,8 +15,9 @@ export class AttemptSlots {
   private free: number;
   /** Number of taken slots of each webhook that has any. */
   private readonly taken = new Map<string, number>();
-  /** Aborting this signal wakes all callers of {@link acquire} that wait for a free slot. */
-  private slotReleased = newSignal();
+  /** The webhooks that wait for a slot, in the order in which they began to wait. Empty if a slot is free. */
+  private readonly waiting = new Set<Waiter>();
+  private isClosed = false;
 
   /** @param total number of slots */
   constructor(total: number) {
@@ -20,19 +26,19 @@ export class AttemptSlots {
 
   /**
    * Takes up to `max` free slots for a webhook and returns how many were taken. If no slot is free and the webhook has
-   * none, waits up to `patienceMs` milliseconds for one.
-   * @returns 0 if the webhook has its share of the slots, or if no slot became free
+   * none, waits for its turn: webhooks get slots in the order in which they began to wait.
+   * @returns 0 if the webhook has its share of the slots, or if {@link close} was called and no slot is free
    */
-  async acquire(webhook: string, max: number, patienceMs: number): Promise<number> {
+  acquire(webhook: string, max: number): Promise<number> {
     // A webhook that has a slot needs no wait: when its attempt ends, the caller asks again.
-    if (this.free === 0 && !this.taken.has(webhook)) await pause(patienceMs, this.slotReleased.signal);
-    const own = this.taken.get(webhook) ?? 0;
-    const half = (this.free - own) / 2;
-    const count = Math.min(max, Math.max(own === 0 ? Math.ceil(half) : Math.floor(half), 0));
-    if (count === 0) return 0;
-    this.free -= count;
-    this.taken.set(webhook, own + count);
-    return count;
+    if (this.free > 0 || this.taken.has(webhook) || this.isClosed)
+      return Promise.resolve(this.take(webhook, max));
+    return new Promise((resolve) => this.waiting.add({ webhook, max, resolve }));
+  }
+
+  /** True if a webhook would get a slot now. */
+  hasSlotFor(webhook: string): boolean {
+    return this.shareOf(webhook) > 0;
   }
 
   /** True if a webhook has a slot. */
@@ -45,23 +51,41 @@ export class AttemptSlots {
     return this.free === 0;
   }
 
-  /** Frees `count` taken slots of a webhook and wakes the waiting callers. */
+  /** Frees `count` taken slots of a webhook, and gives them to the waiting webhooks first. */
   release(webhook: string, count: number): void {
     if (count === 0) return;
     const left = (this.taken.get(webhook) ?? 0) - count;
     if (left > 0) this.taken.set(webhook, left);
     else this.taken.delete(webhook);
-    const allWereTaken = this.free === 0;
     this.free += count;
-    if (!allWereTaken) return;
-    this.slotReleased.abort();
-    this.slotReleased = newSignal();
+    for (const waiter of this.waiting) {
+      if (this.free === 0) return;
+      this.waiting.delete(waiter);
+      // An equal part for each waiting webhook. One more part stays free for the next webhook.
+      const part = Math.ceil(this.free / (this.waiting.size + 2));
+      waiter.resolve(this.take(waiter.webhook, Math.min(waiter.max, part)));
+    }
   }
-}
 
-/** Returns an abort controller without Node's limit on listeners, because many callers may wait for a slot. */
-function newSignal(): AbortController {
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  return controller;
+  /** Ends all waits without a slot. From now on, no caller of {@link acquire} waits. */
+  close(): void {
+    this.isClosed = true;
+    for (const { resolve } of this.waiting) resolve(0);
+    this.waiting.clear();
+  }
+
+  private take(webhook: string, max: number): number {
+    const count = Math.min(max, this.shareOf(webhook));
+    if (count === 0) return 0;
+    this.free -= count;
+    this.taken.set(webhook, (this.taken.get(webhook) ?? 0) + count);
+    return count;
+  }
+
+  /** Returns how many further slots a webhook may take. */
+  private shareOf(webhook: string): number {
+    const own = this.taken.get(webhook) ?? 0;
+    const half = (this.free - own) / 2;
+    return Math.max(own === 0 ? Math.ceil(half) : Math.floor(half), 0);
+  }
 }

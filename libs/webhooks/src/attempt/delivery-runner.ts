@@ -5,7 +5,12 @@ import { AttemptSlots } from './attempt-slots.js';
 import type { BacklogRefiller } from '../dispatch/backlog-refiller.js';
 import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
-import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
+import type {
+  ClaimedDelivery,
+  ClaimResult,
+  DeliveryStore,
+  SettlementResult,
+} from '../delivery/delivery-store.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { describeDeliveryDecision, deliveryStateAfter } from './settlement.js';
 import { type EndpointForDelivery, parseEndpointForDelivery } from '../endpoint/stored-endpoint.js';
@@ -28,10 +33,6 @@ const DEFAULT_ATTEMPT_SLOTS = 1_000;
 const DEFAULT_LEASE_MARGIN_MS = 15_000;
 /** Max deliveries that are claimed in one step. */
 const MAX_CLAIMED = 50;
-/**
- * Max wait for a free attempt slot, in milliseconds. After that, the deliveries wait for the next call of `reconcile`.
- */
-const SLOT_WAIT_MS = 1_000;
 /** Wait before the next try to disable an endpoint that replied 410 Gone, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /**
@@ -90,9 +91,9 @@ export class DeliveryRunner {
 
   /**
    * Starts attempts of an endpoint's due deliveries, as far as the limits of the endpoint and of this process allow.
-   * Resolves when these attempts are started. Later, each attempt that ends makes the worker claim further deliveries.
-   * A call during a claim waits for that claim and a second claim, because the running claim may have missed deliveries
-   * that became due meanwhile.
+   * Waits for its turn if this process has no free slot. Resolves when these attempts are started. Later, each attempt
+   * that ends makes the worker claim further deliveries. A call during a claim waits for that claim and a second claim,
+   * because the running claim may have missed deliveries that became due meanwhile.
    */
   work(account: string, endpointId: string): Promise<void> {
     const run = this.runs.get(keyOf(account, endpointId));
@@ -136,6 +137,7 @@ export class DeliveryRunner {
    */
   async drain(deadlineMs: number): Promise<void> {
     this.draining = true;
+    this.slots.close();
     if (await this.waitUntilIdle(deadlineMs)) return;
     this.aborting.abort();
     if (await this.waitUntilIdle(ABORT_GRACE_MS)) return;
@@ -160,10 +162,12 @@ export class DeliveryRunner {
   private async claimAll(account: string, endpointId: string): Promise<void> {
     const key = keyOf(account, endpointId);
     for (let more = true; more && !this.draining;) {
-      const room = await this.slots.acquire(key, MAX_CLAIMED, SLOT_WAIT_MS);
+      const room = await this.slots.acquire(key, MAX_CLAIMED);
       if (room === 0) {
         // When an attempt of the endpoint ends, its slot becomes free and the claim continues.
         if (this.slots.isUsedBy(key)) this.short.set(key, { account, endpointId });
+        // The endpoint waited for a slot when this process began to shut down.
+        else if (this.draining) await this.wake(account, endpointId, 0);
         return;
       }
       more = await this.claim(account, endpointId, room);
@@ -175,7 +179,29 @@ export class DeliveryRunner {
    * Returns true if the caller must call this method again at once, because more deliveries may be due.
    */
   private async claim(account: string, endpointId: string, maxDeliveries: number): Promise<boolean> {
-    let started = 0;
+    const claimed = await this.startClaimed(account, endpointId, maxDeliveries);
+    if (claimed.kind === 'ended') {
+      await this.store.endPending(account, endpointId);
+      return false;
+    }
+    const { waitMs = 0, missed, canRefill } = claimed;
+    if (missed > 0)
+      this.logger.warn(
+        { account, endpointId, missed },
+        'events were deleted from the event log before they could be delivered',
+      );
+    if (waitMs > 0 && waitMs <= MAX_HINT_DELAY_MS) await this.wake(account, endpointId, waitMs);
+    if (canRefill) await this.backlog.refill(account, endpointId);
+    return claimed.hasMore || canRefill;
+  }
+
+  /** Claims deliveries and starts their attempts. Releases the slots that it does not need as soon as that is known. */
+  private async startClaimed(
+    account: string,
+    endpointId: string,
+    maxDeliveries: number,
+  ): Promise<ClaimResult> {
+    let unused = maxDeliveries;
     try {
       const { maxConcurrency: defaultConcurrency } = this.settings;
       const limit = new TimeLimit(this.startWithinMs);
@@ -184,26 +210,15 @@ export class DeliveryRunner {
         maxDeliveries,
         leaseMs: this.leaseMs,
       });
-      if (claimed.kind === 'ended') {
-        await this.store.endPending(account, endpointId);
-        return false;
-      }
+      if (claimed.kind === 'ended') return claimed;
       const endpoint = parseEndpointForDelivery(claimed.endpoint);
       for (const delivery of claimed.deliveries) {
         this.start(account, endpoint, delivery, limit);
-        started++;
+        unused--;
       }
-      const { waitMs = 0, missed, canRefill } = claimed;
-      if (missed > 0)
-        this.logger.warn(
-          { account, endpointId, missed },
-          'events were deleted from the event log before they could be delivered',
-        );
-      if (waitMs > 0 && waitMs <= MAX_HINT_DELAY_MS) await this.wake(account, endpointId, waitMs);
-      if (canRefill) await this.backlog.refill(account, endpointId);
-      return claimed.hasMore || canRefill;
+      return claimed;
     } finally {
-      this.slots.release(keyOf(account, endpointId), maxDeliveries - started);
+      this.releaseSlots(keyOf(account, endpointId), unused);
     }
   }
 
@@ -238,9 +253,8 @@ export class DeliveryRunner {
       try {
         more = await this.deliver(account, endpoint, delivery, signal);
       } finally {
-        this.slots.release(key, 1);
+        this.releaseSlots(key, 1);
       }
-      this.continueShort();
       // While this process shuts down, another process must claim the further deliveries.
       if (more && this.draining) await this.wake(account, endpoint.id, 0);
       else if (more) await this.work(account, endpoint.id);
@@ -253,13 +267,15 @@ export class DeliveryRunner {
     }
   }
 
-  /** Called when a slot has become free. Continues the claim of an endpoint that got no slot for further deliveries. */
-  private continueShort(): void {
-    const [first] = this.short;
-    if (first === undefined) return;
-    const [key, { account, endpointId }] = first;
-    this.short.delete(key);
-    this.tryWork(account, [endpointId]);
+  /** Releases slots of an endpoint, and continues the claims of endpoints that got no slot for further deliveries. */
+  private releaseSlots(ofKey: string, count: number): void {
+    this.slots.release(ofKey, count);
+    for (const [key, { account, endpointId }] of this.short) {
+      if (this.slots.isFull) return;
+      if (!this.slots.hasSlotFor(key)) continue;
+      this.short.delete(key);
+      this.tryWork(account, [endpointId]);
+    }
   }
 
   private async deliver(
