@@ -49,8 +49,8 @@ async function pending(id: string): Promise<string[]> {
 }
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 const refill = (id: string): Promise<void> => {
-  const { endpointStore, deliveries, log } = on.harness;
-  return new BacklogRefiller(endpointStore, deliveries, log).refill(ACCOUNT, id);
+  const { endpointStore, deliveries, log, logger } = on.harness;
+  return new BacklogRefiller(endpointStore, deliveries, log, logger).refill(ACCOUNT, id);
 };
 const keyOf = (id: string, name: string): string =>
   `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:${name}`;
@@ -208,6 +208,31 @@ describe('the backlog of a failing webhook', () => {
     await refill(id);
     expect(await pending(id)).toEqual(ids(events.slice(-100)));
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([]);
+  });
+
+  it('logs the time range of the events above its limit that the event log deleted, once, and nothing if all are kept', async () => {
+    const lost = (): unknown[] => on.harness.lines.filter(({ lostFrom }) => lostFrom !== undefined);
+    const timeOf = (event: LoggedEvent | undefined): string =>
+      new Date(Number(event?.position.split('-')[0])).toISOString();
+    const id = await subscribe();
+    const events = await dispatched(MAX_PENDING_DEAD + 200);
+    await settle(await claim(id), 'fails');
+    await refill(id);
+    expect(lost()).toEqual([]);
+    await trimLog(100);
+    await probeNow(id);
+    await refill(id);
+    await probeNow(id);
+    await refill(id);
+    const [lostFrom, lostUntil] = [
+      timeOf(events[MAX_PENDING_DEAD + 1]),
+      timeOf(events[MAX_PENDING_DEAD + 100]),
+    ];
+    expect(lost()).toMatchObject([{ level: 40, account: ACCOUNT, endpointId: id, lostFrom, lostUntil }]);
+    await trimLog(0);
+    await probeNow(id);
+    await refill(id);
+    expect(lost().slice(1)).toMatchObject([{ lostUntil: timeOf(events.at(-1)) }]);
   });
 
   it('admits one more event at intervals while it is full, because the delivery of this event may succeed', async () => {

@@ -72,7 +72,7 @@ export class WebhookHarness {
   private readonly guard = new DestinationGuard(parseNetworks('127.0.0.0/8'));
   private readonly cipher = new SecretCipher(Buffer.alloc(32, 7));
   private readonly clients: HttpDeliveryClient[] = [];
-  private readonly logger: Logger;
+  readonly logger: Logger;
   private revision = 0;
 
   private constructor(readonly redis: RedisClient) {
@@ -114,7 +114,7 @@ export class WebhookHarness {
     const runner = new DeliveryRunner(
       this.deliveries,
       this.endpointStore,
-      new BacklogRefiller(this.endpointStore, this.deliveries, this.log),
+      new BacklogRefiller(this.endpointStore, this.deliveries, this.log, this.logger),
       new DeliveryAttempter(client ?? http, this.cipher, policy, clockOfThisMachine, '1.2.3'),
       this.jobs,
       { maxConcurrency: 20, disableAfterMs: 3_600_000, timeoutMs, ...settings },

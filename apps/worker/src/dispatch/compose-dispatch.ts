@@ -56,7 +56,7 @@ export function composeDispatch(
   const deliveries = new DeliveryRunner(
     metrics.deliveries.observeStore(store),
     endpoints,
-    new BacklogRefiller(endpoints, store, events),
+    new BacklogRefiller(endpoints, store, events, logger),
     traces?.deliveries.interceptAttempter(attempter) ?? attempter,
     jobs,
     {

@@ -1,4 +1,5 @@
 import { type EventLog, isLogPositionBefore } from '#events';
+import type { Logger } from '#platform';
 import {
   type PendingStretch,
   type DeliveryStore,
@@ -6,7 +7,12 @@ import {
 } from '../delivery/delivery-store.js';
 import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { nextLogPosition, previousLogPosition, readEventsFromCursorOrOldest } from './log-window.js';
+import {
+  nextLogPosition,
+  previousLogPosition,
+  readEventsFromCursorOrOldest,
+  timeOfLogPosition,
+} from './log-window.js';
 
 /**
  * Max number of pages of the event log that one call of {@link BacklogRefiller.refill} reads. The next call continues.
@@ -27,6 +33,7 @@ export class BacklogRefiller {
     private readonly endpoints: Pick<EndpointStore, 'find'>,
     private readonly deliveries: Pick<DeliveryStore, 'pendingStretch' | 'refill'>,
     private readonly log: Pick<EventLog, 'read' | 'end'>,
+    private readonly logger: Logger,
   ) {}
 
   /**
@@ -62,7 +69,7 @@ export class BacklogRefiller {
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return undefined;
     const limit = Math.min(Math.max(room, minPageSize), MAX_DELIVERIES_PER_REFILL);
-    const { events } = await readEventsFromCursorOrOldest(
+    const { events, isTruncated } = await readEventsFromCursorOrOldest(
       this.log,
       account,
       { epoch, position: previousLogPosition(from) },
@@ -77,6 +84,16 @@ export class BacklogRefiller {
       .filter((event) => isEventForEndpoint(endpoint, event))
       .map((event) => ({ endpointId, event }));
     const isRefilled = await this.deliveries.refill(account, endpointId, from, next, deliveries);
-    return isRefilled ? deliveries.length : undefined;
+    if (!isRefilled) return undefined;
+    if (isTruncated) this.warnOfLoss(account, endpointId, from, here[0]?.position ?? to);
+    return deliveries.length;
+  }
+
+  /** Events above the limit of the backlog have no delivery that could show the loss, so the log shows it. */
+  private warnOfLoss(account: string, endpointId: string, from: string, until: string): void {
+    this.logger.warn(
+      { account, endpointId, lostFrom: timeOfLogPosition(from), lostUntil: timeOfLogPosition(until) },
+      'events above the backlog limit of a webhook were deleted from the event log; it does not get those that match its filter',
+    );
   }
 }

@@ -39,6 +39,12 @@ export async function* readEventsInTimeWindow(
   }
 }
 
+/** A page of the event log. */
+export interface PageFromCursorOrOldest extends EventPage {
+  /** True if events after the cursor were already removed. The page then begins with the oldest event that is left. */
+  isTruncated: boolean;
+}
+
 /**
  * Reads a page of the event log. If events after the cursor were already removed, continues with the oldest event that
  * is left.
@@ -48,12 +54,12 @@ export async function readEventsFromCursorOrOldest(
   account: string,
   after: Cursor | undefined,
   limit: number,
-): Promise<EventPage> {
+): Promise<PageFromCursorOrOldest> {
   try {
-    return await log.read(account, after, limit);
+    return { ...(await log.read(account, after, limit)), isTruncated: false };
   } catch (error) {
     if (!(error instanceof CursorExpiredError)) throw error;
-    return log.read(account, undefined, limit);
+    return { ...(await log.read(account, undefined, limit)), isTruncated: true };
   }
 }
 
@@ -78,6 +84,11 @@ export function previousLogPosition(position: string): string {
 export function nextLogPosition(position: string): string {
   const { ms, n } = partsOf(position);
   return `${ms}-${n + 1n}`;
+}
+
+/** Returns the time of a position in the event log, as an ISO 8601 time. */
+export function timeOfLogPosition(position: string): string {
+  return new Date(Number(partsOf(position).ms)).toISOString();
 }
 
 function partsOf(position: string): { ms: bigint; n: bigint } {
