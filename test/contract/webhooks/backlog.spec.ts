@@ -282,7 +282,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 11);
   });
 
-  it('counts as missed when the webhook is disabled, like the events above the limit', async () => {
+  it('counts as missed when the webhook is disabled, like the events above the limit, even if retention removes its records', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 10);
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });
@@ -290,6 +290,10 @@ describe('the backlog of a failing webhook', () => {
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
     await refill(id);
     expect(await pending(id)).toEqual([]);
+    await on.harness.deliveries.trim(ACCOUNT, { maxAgeMs: 0, maxCount: 0 });
+    expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([
+      { from: events[0]?.position, to: meanwhile.at(-1)?.position },
+    ]);
     const all = [...events, ...meanwhile].map((event) => ({ endpointId: id, event }));
     expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', all)).toBe(all.length);
   });

@@ -215,6 +215,30 @@ describe('the ranges of missed events of a webhook', () => {
     expect(await replay(id, 'missed', events)).toBe(3);
     expect(await listed(id, 'pending')).toEqual(newestFirst(pending));
   });
+
+  it('include these deliveries even if retention removed their records, also those whose attempt was under way', async () => {
+    const id = await subscribe();
+    const done = await dispatched(2);
+    await settleAll(id, 'succeeded');
+    await dispatched(2);
+    await settleAll(id, 'failed');
+    const waiting = await dispatched(3);
+    const claimed = await on.harness.deliveries.claim(ACCOUNT, id, { ...TERMS, maxDeliveries: 1 });
+    const [underWay] = claimed.kind === 'claimed' ? claimed.deliveries : [];
+    if (underWay === undefined) throw new Error('no delivery is under way');
+    await on.harness.endpointStore.disable(ACCOUNT, id, 'x');
+    await on.harness.deliveries.endPending(ACCOUNT, id);
+    const missed = await dispatched(1);
+    await on.harness.deliveries.settle(ACCOUNT, underWay, ATTEMPT, { status: 'failed', reason: 'x' });
+    expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([
+      { from: waiting[0]?.position, to: missed[0]?.position },
+    ]);
+    await on.harness.deliveries.trim(ACCOUNT, { maxAgeMs: 0, maxCount: 0 });
+    await enable(id);
+    const later = await dispatched(1);
+    expect(await replay(id, 'missed', [...done, ...waiting, ...missed, ...later])).toBe(4);
+    expect(new Set(await listed(id, 'pending'))).toEqual(new Set(ids([...waiting, ...missed, ...later])));
+  });
 });
 
 describe('a replay', () => {

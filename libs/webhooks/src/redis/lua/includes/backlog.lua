@@ -50,5 +50,5 @@ end
 -- Turns the events without deliveries of a disabled endpoint into missed events, like its pending deliveries.
 local function miss_behind(endpoint)
   local from, to = behind(endpoint)
-  if from then redis.call('LSET', gaps(endpoint), -1, from .. ' ' .. to) end
+  if from then redis.call('LSET', gaps(endpoint), -1, from .. ' ' .. to .. ' open') end
 end

@@ -5,6 +5,7 @@
 --- @include "older-builds.lua"
 --- @include "backlog.lua"
 --- @include "expedite.lua"
+--- @include "gaps.lua"
 
 -- Writes to the agenda when the endpoint needs attention again, even if the processes that work on it end: when the
 -- first lease ends; if a slot is free, when the first delivery is due and the endpoint's pace allows it; or when the
@@ -44,8 +45,8 @@ local function list_as(endpoint, id, from, to)
   redis.call('ZADD', listed(endpoint, to), number, id)
 end
 
--- Finishes a delivery that is no longer due or under way. A delivery that fails while its endpoint is
--- disabled counts as missed.
+-- Finishes a delivery that is no longer due or under way. A delivery that fails while its endpoint is disabled counts
+-- as missed, also after retention has removed its record.
 local function finish(endpoint, id, status, reason)
   redis.call('HSET', delivery(id), 'status', status, 'reason', reason, 'finishedAt', whole(NOW))
   redis.call('HDEL', delivery(id), 'body', 'claim', 'nextAttemptAt')
@@ -54,7 +55,10 @@ local function finish(endpoint, id, status, reason)
   leave_lane(endpoint, id)
   if status ~= 'failed' then return end
   local _, record = endpoint_record(endpoint)
-  if record and not record.enabled then redis.call('HSET', delivery(id), 'missed', 1) end
+  if not record or record.enabled then return end
+  redis.call('HSET', delivery(id), 'missed', 1)
+  local position = redis.call('HGET', delivery(id), 'position')
+  if position then widen_gap(gaps(endpoint), position) end
 end
 
 -- Does what `finish` does for many deliveries that succeeded. The caller has stored their fields.

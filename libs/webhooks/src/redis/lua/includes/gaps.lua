@@ -3,6 +3,10 @@
 -- missed while it was disabled or before it existed. A range that may still grow is marked `open`. A range above the
 -- limit of the backlog is marked `behind`. Beyond a hundred ranges, the two oldest are merged: a replay may then
 -- repeat deliveries of events between them, but misses none.
+--
+-- The deliveries that were pending when the endpoint was disabled also widen the `open` range, because retention may
+-- remove their records before the events. A replay then may repeat the delivery of an event between them that was
+-- delivered before, once retention has removed the record of that, too.
 
 local MAX_GAPS = 100
 
@@ -20,13 +24,14 @@ local function push_gap(gaps, gap)
   end
 end
 
+-- Adds an event to the newest gap of a disabled endpoint. What the backlog had no room for is in the same gap.
 local function widen_gap(gaps, position)
-  local from, to = string.match(redis.call('LINDEX', gaps, -1) or '', '^(%S+) (%S+) open$')
-  if from then
-    if is_after(position, to) then redis.call('LSET', gaps, -1, from .. ' ' .. position .. ' open') end
-    return
-  end
-  push_gap(gaps, position .. ' ' .. position .. ' open')
+  local from, to, mark = string.match(redis.call('LINDEX', gaps, -1) or '', '^(%S+) (%S+) (%l+)$')
+  if not from then return push_gap(gaps, position .. ' ' .. position .. ' open') end
+  local is_wider = false
+  if is_after(position, to) then to, is_wider = position, true end
+  if is_after(from, position) then from, is_wider = position, true end
+  if is_wider or mark ~= 'open' then redis.call('LSET', gaps, -1, from .. ' ' .. to .. ' open') end
 end
 
 local function widen_behind(gaps, position)
