@@ -13,6 +13,8 @@ const LATER_MS = 600_000;
 const SHORT_WAIT_MS = 120_000;
 /** Max deliveries that one success makes due. */
 const MAX_PER_SUCCESS = 10;
+/** Max waiting deliveries that one success examines. */
+const MAX_EXAMINED = 100;
 /** Time of failure after which an endpoint counts as unreachable, in milliseconds. */
 const AWAY_MS = 5_000;
 
@@ -36,6 +38,7 @@ async function settle(
   claimed: readonly ClaimedDelivery[],
   how: 'succeeded' | 'fails',
   requestedMs = 0,
+  waitMs = LATER_MS,
 ): Promise<void> {
   const attempt = { at: '', durationMs: 0, statusCode: 500, reply: '', error: null };
   for (const delivery of claimed)
@@ -43,7 +46,7 @@ async function settle(
       ACCOUNT,
       delivery,
       attempt,
-      how === 'succeeded' ? { status: 'succeeded' } : { status: 'pending', waitMs: LATER_MS, requestedMs },
+      how === 'succeeded' ? { status: 'succeeded' } : { status: 'pending', waitMs, requestedMs },
     );
 }
 
@@ -133,6 +136,39 @@ describe('a successful delivery to a webhook that was failing', () => {
     await settle(await claim(id), 'fails');
     await settle(two === undefined ? [] : [two], 'succeeded');
     expect(await claim(id)).toEqual([]);
+  });
+
+  it('makes deliveries due that wait behind many others that may not be made due', async () => {
+    const id = await subscribe();
+    await dispatched(2 * MAX_EXAMINED + 25);
+    const claimed = await claim(id);
+    await settle(claimed.slice(0, 2 * MAX_EXAMINED + 20), 'fails', LATER_MS);
+    const behind = claimed.slice(2 * MAX_EXAMINED + 20);
+    await settle(behind, 'fails');
+    await awayFor(id, AWAY_MS);
+    await dispatched(3);
+    const successes = await claim(id);
+    for (const success of successes.slice(0, 2)) await settle([success], 'succeeded');
+    expect(await claim(id)).toEqual([]);
+    await settle(successes.slice(2), 'succeeded');
+    expect(new Set((await claim(id)).map(({ id: delivery }) => delivery))).toEqual(
+      new Set(behind.map(({ id: delivery }) => delivery)),
+    );
+  });
+
+  it('makes deliveries due that failed in a further outage, although earlier successes examined only later ones', async () => {
+    const id = await subscribe();
+    await dispatched(MAX_EXAMINED + 1);
+    await settle(await claim(id), 'fails', LATER_MS);
+    await awayFor(id, AWAY_MS);
+    await dispatched(1);
+    await settle(await claim(id), 'succeeded');
+    const [event] = await dispatched(1);
+    await settle(await claim(id), 'fails', 0, SHORT_WAIT_MS);
+    await awayFor(id, AWAY_MS);
+    await dispatched(1);
+    await settle(await claim(id), 'succeeded');
+    expect(await claim(id)).toMatchObject([{ eventId: event?.id }]);
   });
 
   it('resumes the lanes of an ordered webhook, and the deliveries of each lane stay in order', async () => {

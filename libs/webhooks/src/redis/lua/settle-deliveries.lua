@@ -21,9 +21,9 @@ local function adapt_pace(it, status, duration, slows_down, hold_ms)
   local endpoint = it.endpoint
   if status == 'succeeded' then
     if it.is_steady then return 0 end
-    local recovers = is_recovering(endpoint)
+    local from = recovers_from(endpoint)
     speed_up(endpoint, it.max)
-    if recovers then expedite_failed(endpoint) end
+    if from then expedite_failed(endpoint, from) end
     return 0
   end
   it.is_steady = false

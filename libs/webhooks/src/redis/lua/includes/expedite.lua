@@ -2,14 +2,16 @@
 -- A success after at least five seconds with only failures shows that the endpoint has recovered. (An endpoint where
 -- some deliveries fail and others succeed was never down.) This success and each later one expedite only a few failed
 -- deliveries, so that the receiver is not overloaded. `recovering`, in the hash of the endpoint's pace, means that
--- more deliveries may wait. A delivery that fails for its own reason must not use up its retry schedule in this way,
--- so each delivery is expedited only a few times (counted in `hurried`). No success makes a delivery due before the
--- time that the receiver requested by `Retry-After` (`notBefore`).
+-- more deliveries may wait: it is the due time in ms at which the last success stopped, from which the next one
+-- continues, so that deliveries that may not be expedited do not hide those behind them. After another outage, a
+-- success begins with the earliest again. (Older builds write 1.) A delivery that fails for its own reason must not
+-- use up its retry schedule in this way, so each delivery is expedited only a few times (counted in `hurried`). No
+-- success makes a delivery due before the time that the receiver requested by `Retry-After` (`notBefore`).
 --- @include "delivery-keys.lua"
 --- @include "lanes.lua"
 --- @include "pace.lua"
 
-local MAX_PER_SUCCESS, MAX_PER_DELIVERY, MIN_FAILING_MS = 10, 3, 5000
+local MAX_PER_SUCCESS, MAX_EXAMINED, MAX_PER_DELIVERY, MIN_FAILING_MS = 10, 100, 3, 5000
 
 -- Returns true if a pending delivery waits for a time after `at`, or after now.
 local function is_waiting(endpoint, id, at)
@@ -25,16 +27,21 @@ local function expedite(endpoint, id, at)
   return true
 end
 
-local function is_recovering(endpoint)
+-- Returns the due time from which a success looks for waiting deliveries, or nil if the endpoint is not recovering.
+local function recovers_from(endpoint)
   local failing, recovering = unpack(redis.call('HMGET', pace(endpoint), 'failingSince', 'recovering'))
-  return recovering or (failing and NOW - tonumber(failing) >= MIN_FAILING_MS)
+  if failing and NOW - tonumber(failing) >= MIN_FAILING_MS then return NOW + 1 end
+  return recovering and math.max(tonumber(recovering), NOW + 1)
 end
 
-local function expedite_failed(endpoint)
-  local moved = 0
-  local later = '(' .. whole(NOW)
-  local waiting = redis.call('ZRANGE', due(endpoint), later, '+inf', 'BYSCORE', 'LIMIT', 0, 10 * MAX_PER_SUCCESS)
-  for _, id in ipairs(waiting) do
+-- Expedites failed deliveries that wait, from this due time on.
+local function expedite_failed(endpoint, from)
+  local waiting =
+    redis.call('ZRANGE', due(endpoint), whole(from), '+inf', 'BYSCORE', 'LIMIT', 0, MAX_EXAMINED, 'WITHSCORES')
+  local moved, last, has_more = 0, from, #waiting == 2 * MAX_EXAMINED
+  for i = 1, #waiting, 2 do
+    local id = waiting[i]
+    last = tonumber(waiting[i + 1])
     local attempts, earlier, hurried, not_before =
       unpack(redis.call('HMGET', delivery(id), 'attempts', 'earlier', 'hurried', 'notBefore'))
     local has_failed = tonumber(attempts or 0) > tonumber(earlier or 0)
@@ -43,10 +50,16 @@ local function expedite_failed(endpoint)
       redis.call('HINCRBY', delivery(id), 'hurried', 1)
       moved = moved + 1
       if moved == MAX_PER_SUCCESS then
-        redis.call('HSET', pace(endpoint), 'recovering', 1)
-        return
+        has_more = true
+        break
       end
     end
   end
-  redis.call('HDEL', pace(endpoint), 'recovering')
+  if not has_more then
+    redis.call('HDEL', pace(endpoint), 'recovering')
+    return
+  end
+  -- More deliveries may be due at the same time as the last one, unless a whole window was.
+  if last == from and moved == 0 then last = last + 1 end
+  redis.call('HSET', pace(endpoint), 'recovering', whole(last))
 end
