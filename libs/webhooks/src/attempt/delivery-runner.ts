@@ -166,8 +166,8 @@ export class DeliveryRunner {
       if (room === 0) {
         // When an attempt of the endpoint ends, its slot becomes free and the claim continues.
         if (this.slots.isUsedBy(key)) this.short.set(key, { account, endpointId });
-        // The endpoint waited for a slot when this process began to shut down.
-        else if (this.draining) await this.wake(account, endpointId, 0);
+        // This process began to shut down while the endpoint waited for a slot, or its last attempt has just ended.
+        else await this.wake(account, endpointId, 0);
         return;
       }
       more = await this.claim(account, endpointId, room);
