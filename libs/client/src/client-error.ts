@@ -18,8 +18,8 @@ export class TidingsError extends Error {
   /** Idempotency key of the send that failed; see {@link TidingsConnectionError.idempotencyKey}. */
   idempotencyKey?: string;
   /**
-   * True if the gateway may have executed the request nevertheless: this attempt or an earlier one got no answer, or a
-   * status from 500 on.
+   * True if the gateway may have executed the request nevertheless: this attempt or an earlier one got no answer of the
+   * gateway, a status from 500 on, or the code `idempotency_in_progress`.
    */
   mayHaveBeenExecuted = false;
 

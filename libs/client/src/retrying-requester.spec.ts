@@ -41,6 +41,10 @@ const status =
   (code: number, headers: Record<string, string> = {}): Answer =>
   (_, response) =>
     response.writeHead(code, headers).end();
+const problem =
+  (code: number, name: string, headers: Record<string, string> = {}): Answer =>
+  (_, response) =>
+    response.writeHead(code, headers).end(JSON.stringify({ code: name }));
 const ok: Answer = (_, response) => response.end('{"id":"snd_1","status":"queued"}');
 
 function clientWith(options: Partial<ConnectionOptions>): Tidings {
@@ -87,13 +91,14 @@ describe('a send by the client library', () => {
   it.each<[string, Answer, number]>([
     ['an attempt without an answer', reset, 404],
     ['an attempt that got 503', status(503), 401],
+    ['an answer that is not the gateway’s', status(429, { 'Retry-After': '0' }), 408],
   ])('fails with an error that says that the send may be stored, after %s', async (_, fault, last) => {
     answers = [fault, status(last)];
     await expect(tidings.send(SEND)).rejects.toMatchObject({ status: last, mayHaveBeenExecuted: true });
   });
 
   it('fails with an error that says that the send is not stored if every attempt was rejected', async () => {
-    answers = [status(429, { 'Retry-After': '0' }), status(400)];
+    answers = [problem(429, 'rate_limited', { 'Retry-After': '0' }), problem(400, 'validation_failed')];
     await expect(tidings.send(SEND)).rejects.toMatchObject({ status: 400, mayHaveBeenExecuted: false });
   });
 

@@ -88,7 +88,7 @@ export class RetryingRequester {
         return await this.attempt(request, read);
       } catch (error) {
         request.signal?.throwIfAborted();
-        mayHaveBeenExecuted ||= !(error instanceof TidingsError) || error.status >= 500;
+        mayHaveBeenExecuted ||= isOutcomeUnknown(error);
         if (error instanceof TidingsError) error.mayHaveBeenExecuted = mayHaveBeenExecuted;
         const waitMs = waitBefore(error, request.isRepeatable, attempt);
         if (waitMs === undefined || attempt >= this.maxRetries) throw error;
@@ -168,6 +168,13 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) aborted();
     else signal?.addEventListener('abort', aborted, { once: true });
   });
+}
+
+/** Returns true if the gateway may have executed, or be executing, a request that failed with this error. */
+function isOutcomeUnknown(error: unknown): boolean {
+  if (!(error instanceof TidingsError)) return true;
+  // An answer that is not the gateway's, such as a proxy's, says nothing about the gateway.
+  return error.status >= 500 || error.code === 'idempotency_in_progress' || error.code === 'unexpected';
 }
 
 /** Returns true if the connection or the gateway failed, so the same request may succeed later. */

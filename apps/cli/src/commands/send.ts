@@ -83,12 +83,7 @@ async function store(tidings: Tidings, form: NewSend, options: SendOptions): Pro
   try {
     return await tidings.send(form, { ...options, idempotencyKey });
   } catch (error) {
-    // An answer that is not the gateway's, such as a proxy's, says nothing about the gateway.
-    const isRejected =
-      error instanceof TidingsError &&
-      !error.mayHaveBeenExecuted &&
-      error.code !== 'idempotency_in_progress' &&
-      error.code !== 'unexpected';
+    const isRejected = error instanceof TidingsError && !error.mayHaveBeenExecuted;
     throw isRejected ? error : new UnconfirmedSendFault(idempotencyKey, error);
   }
 }

@@ -288,9 +288,9 @@ export class ContactListPoller {
       return { ...update, listed: { ...before, missingSince: known.now } };
     }
     if (isOutageLikely || mayMissingContactBeUnreadable(unreadable, before.missingSince)) return undefined;
-    if (known.now - before.missingSince < this.absenceMs) return undefined;
     if (wentMissingInOutage(before, suspectBefore))
       return { ...update, listed: { ...before, missingSince: known.now } };
+    if (known.now - before.missingSince < this.absenceMs) return undefined;
     const record = await this.store.contactRecord(account, id);
     const last: unknown = JSON.parse(record?.raw ?? '{}');
     return {

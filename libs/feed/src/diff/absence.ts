@@ -122,10 +122,12 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
     } else if (before.missingSince === undefined) {
       result.known.set(id, { ...before, missingSince: input.now });
       waiting += 1;
-    } else if (tooMany || input.isOutageLikely || input.now - before.missingSince < input.minApartMs) {
+    } else if (tooMany || input.isOutageLikely) {
       waiting += 1;
     } else if (wentMissingInOutage(before, input.suspectSince)) {
       result.known.set(id, { ...before, missingSince: input.now });
+      waiting += 1;
+    } else if (input.now - before.missingSince < input.minApartMs) {
       waiting += 1;
     } else if (before.missingSince > lastShownAt) {
       // Since the message went missing, upstream has returned no message of any contact. An outage is more

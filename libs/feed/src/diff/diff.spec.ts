@@ -140,6 +140,14 @@ describe('the first read of a contact', () => {
     expect(types(events)).toEqual(['message.sent']);
   });
 
+  it('emits messages that belong to sends by their timestamps too if they may have been emitted before', () => {
+    const events = new Memory().see([shown('old', at(-1)), shown('new', at(1))], {
+      firstRead: { ...firstRead, areSendsDated: true },
+      sends: new Map(['old', 'new'].map((id) => [id, { sendId: `snd_${id}` }])),
+    });
+    expect(events.map(({ subject }) => subject)).toEqual(['message:["c","new"]']);
+  });
+
   it('emits nothing with the setting "silent", not even a message that belongs to a send', () => {
     const events = new Memory().see([shown('m', at(1))], {
       firstRead: 'silent',

@@ -17,12 +17,13 @@ interface EmitAfter {
    * that belong to sends. `emit`: all.
    */
   undated: 'silent' | 'emit';
+  /** True if messages that belong to sends count like all others, because their events may have been emitted before. */
+  areSendsDated?: boolean;
 }
 
 /**
- * Returns true if a message of a contact's first read emits an event. Unless the read is `silent`, every
- * message that belongs to a send emits one. For all other messages, the timestamp decides;
- * see {@link FirstRead}.
+ * Returns true if a message of a contact's first read emits an event. Unless the read is `silent` or sends are dated,
+ * every message that belongs to a send emits one. For all other messages, the timestamp decides; see {@link FirstRead}.
  * @param isOurs true if the message belongs to a send
  */
 export function isMessageEmittedAtFirstRead(
@@ -31,6 +32,6 @@ export function isMessageEmittedAtFirstRead(
   isOurs: boolean,
 ): boolean {
   if (first === 'silent') return false;
-  if (isOurs) return true;
+  if (isOurs && first.areSendsDated !== true) return true;
   return message.timestamp === undefined ? first.undated === 'emit' : message.timestamp > first.emitAfter;
 }

@@ -377,7 +377,7 @@ export class PollCommitter {
     if (resync !== undefined) {
       const emitAfter = resync === REPLACED_REASON ? lastReadAtByUpstream(state, reading) : undefined;
       // After a loss, the read that starts a new baseline emits no event for any message: it may have been emitted.
-      return emitAfter === undefined ? 'silent' : { emitAfter, undated: 'silent' };
+      return emitAfter === undefined ? 'silent' : { emitAfter, undated: 'silent', areSendsDated: true };
     }
     if (state.emitAfter === undefined) return undefined;
     const undated = state.extension.resyncing === true ? 'silent' : this.settings.undated;
@@ -414,11 +414,11 @@ const TIMESTAMP_TOLERANCE_MS = 1_000;
  */
 function lastReadAtByUpstream(
   { extension, now }: PollStart['state'],
-  { date, firstDate = date }: PagesRead,
+  { date }: PagesRead,
 ): number | undefined {
   const { readAt } = extension;
   if (readAt === undefined) return undefined;
-  return readAt + upstreamClockDifferenceMs(firstDate, now) - TIMESTAMP_TOLERANCE_MS;
+  return readAt + upstreamClockDifferenceMs(date, now) - TIMESTAMP_TOLERANCE_MS;
 }
 
 /**

@@ -39,10 +39,10 @@
 -- if sends and reads wait. If a poll with a token of its floor waits, the other classes leave one token for it. Sends
 -- and reads try again after their wait, so their notes outlive the wait. Polls try again every quarter of a second.
 --
--- Reads of older messages have a lower priority than other polls and take only what a full bucket cannot hold, so that
--- the next polls find their tokens. Each token of other polls adds a part of a token (`deepShare`) to the `credit` of
--- reads of older messages, up to ten tokens. The script that claims polls sets `deepShare` according to the delay of
--- the reads of older messages.
+-- Reads of older messages have a lower priority than other polls and take only what a nearly full bucket cannot hold,
+-- so that the next polls find their tokens. Each token of other polls adds a part of a token (`deepShare`) to the
+-- `credit` of reads of older messages, up to ten tokens. The script that claims polls sets `deepShare` according to
+-- the delay of the reads of older messages.
 --
 -- `all` and `other` are sums of granted tokens at the time `averagedAt`, with a half-life of ten seconds.
 --
@@ -112,12 +112,13 @@ local function take_from(b, kind, unused, heads_wait)
   local reserve = (not is_poll and (walks_wait or deep_waits) and b.floor >= 1) and 1 or 0
   local yields_for = 0
   -- Polls come in bursts, and the next burst may need every token that the bucket can hold.
-  local enough_for_all = kind == 'deep' and b.capacity or 1 + b.rate / 4
+  -- What arrives within 50 ms has to fit in as well: it would be lost until the next attempt.
+  local enough_for_all = kind == 'deep' and b.capacity - b.rate / 20 or 1 + b.rate / 4
   if b.tokens < enough_for_all then
     if kind == 'read' and waits('send') then yields_for = 1 end
     if is_poll and b.floor < 1 and (waits('send') or waits('read')) then yields_for = 5 * (1 - b.floor)
     elseif kind == 'deep' and b.credit < 1 then
-      yields_for = walks_wait and 1 or b.capacity - b.tokens
+      yields_for = walks_wait and 1 or enough_for_all - b.tokens
     elseif kind == 'poll' and (waits('more') or (deep_waits and b.credit >= 1)) then yields_for = 1
     elseif kind == 'more' and deep_waits and b.credit >= 1 then yields_for = 1 end
   end

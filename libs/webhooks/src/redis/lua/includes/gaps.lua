@@ -19,8 +19,12 @@ end
 
 local function push_gap(gaps, gap)
   if redis.call('RPUSH', gaps, gap) > MAX_GAPS then
-    local oldest = string.match(redis.call('LPOP', gaps), '^%S+')
-    redis.call('LSET', gaps, 0, oldest .. string.match(redis.call('LINDEX', gaps, 0), '^%S+(.*)$'))
+    local from, to = string.match(redis.call('LPOP', gaps), '^(%S+) (%S+)')
+    local next_from, next_to, mark = string.match(redis.call('LINDEX', gaps, 0), '^(%S+) (%S+)(.*)$')
+    -- A gap that grew backwards may overlap with the one before it.
+    if is_after(from, next_from) then from = next_from end
+    if is_after(next_to, to) then to = next_to end
+    redis.call('LSET', gaps, 0, from .. ' ' .. to .. mark)
   end
 end
 
