@@ -142,7 +142,15 @@ type FirstRead = 'goes on' | 'perhaps over' | 'over';
 
 interface Contact {
   commits: number;
+  /**
+   * At a first read, messages with a later timestamp are emitted, and messages up to `silentUntil` are not. Both are
+   * allowed in between.
+   */
   emitAfter: number;
+  silentUntil: number;
+  /** Time of the last committed read of the newest messages, and of the last committed read of any messages. */
+  headAt?: number;
+  lastAt?: number;
   firstRead: FirstRead;
   /** True during a new baseline, which replaces a lost or changed state. */
   resyncing: boolean;
@@ -172,6 +180,8 @@ export interface MessageKnowledge {
 }
 
 const MINUTE_MS = 60_000;
+/** Timestamps and the time of upstream's reply have no fraction of a second. */
+const CLOCK_SLACK_MS = 2_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -212,8 +222,9 @@ export class Oracle {
       const before = this.listed.get(id);
       if (before === undefined) {
         if (lastListAt !== undefined) expected.push(`contact.created ${id}`);
+        const emitAfter = lastListAt === undefined ? date - MINUTE_MS : lastListAt - DAY_MS;
         this.contacts.set(id, {
-          emitAfter: lastListAt === undefined ? date - MINUTE_MS : lastListAt - DAY_MS,
+          ...{ emitAfter, silentUntil: emitAfter },
           commits: 0,
           firstRead: 'goes on',
           resyncing: false,
@@ -287,6 +298,13 @@ export class Oracle {
       const open = isOld || (resync && n < lastStart);
       for (const seen of read.seen) servings.set(seen.id, { seen, open, at: n });
     }
+    // A replaced contact's messages are new if they arrived since the last read of the newest messages.
+    const replaced: Contact = {
+      ...contact,
+      ...{ firstRead: 'goes on', resyncing: true },
+      silentUntil: (contact.headAt ?? Infinity) - CLOCK_SLACK_MS,
+      emitAfter: (contact.headAt === undefined ? Infinity : (contact.lastAt ?? Infinity)) + CLOCK_SLACK_MS,
+    };
     const knowledge: MessageKnowledge[] = [];
     for (const id of new Set([...servings.keys(), ...byMessage.keys(), ...contact.messages.keys()])) {
       const message = contact.messages.get(id) ?? {
@@ -298,11 +316,11 @@ export class Oracle {
       const emitted = byMessage.get(id) ?? [];
       const priors = resync ? [undefined] : message.forms;
       const outcomes = priors.flatMap((prior) => [
-        ...(serving === undefined ? [] : this.seen(contact, serving.seen, prior, resync)),
+        ...(serving === undefined ? [] : this.seen(resync ? replaced : contact, serving.seen, prior)),
         // A message of a send is emitted even if it is part of the baseline.
         ...(serving === undefined || prior !== undefined || !bound.has(id) || resync
           ? []
-          : [this.arrived({ ...contact, firstRead: 'over' }, serving.seen, false)]),
+          : [this.arrived({ ...contact, firstRead: 'over' }, serving.seen)]),
         ...(serving === undefined || serving.open ? unseen(message, prior, id, attempt, reads) : []),
       ]);
       const right = outcomes.filter((outcome) => matches(outcome, emitted, serving?.seen));
@@ -315,8 +333,18 @@ export class Oracle {
       knowledge.push({ id, before, after: message.forms, isAbsent: message.absentSince !== undefined });
       contact.messages.set(id, message);
     }
-    if (resync)
-      Object.assign(contact, { firstRead: 'goes on', resyncing: true, emitAfter: attempt.now + 1_000 });
+    if (resync) {
+      const { silentUntil, emitAfter } = replaced;
+      const isKnown = Number.isFinite(emitAfter);
+      const baseline = attempt.now + 1_000;
+      Object.assign(contact, { firstRead: 'goes on', resyncing: true });
+      Object.assign(
+        contact,
+        isKnown ? { silentUntil, emitAfter } : { silentUntil: baseline, emitAfter: baseline },
+      );
+    }
+    if (attempt.settled === 0) contact.headAt = attempt.now;
+    contact.lastAt = attempt.now;
     if (!isSound(reads) || hasChanged(reads)) contact.troubledAt = attempt.now;
     if (mayBeComplete(reads)) {
       if (contact.firstRead === 'goes on') contact.firstRead = 'perhaps over';
@@ -431,20 +459,21 @@ export class Oracle {
     }
   }
 
-  private seen(
-    contact: Contact,
-    seen: ObservedMessage,
-    prior: KnownForm | undefined,
-    silent: boolean,
-  ): Outcome[] {
+  private seen(contact: Contact, seen: ObservedMessage, prior: KnownForm | undefined): Outcome[] {
     if (prior !== undefined) return [changed(seen, prior)];
-    if (contact.firstRead !== 'perhaps over') return [this.arrived(contact, seen, silent)];
-    return (['goes on', 'over'] as const).map((firstRead) =>
-      this.arrived({ ...contact, firstRead }, seen, silent),
+    const firstReads =
+      contact.firstRead === 'perhaps over' ? (['goes on', 'over'] as const) : [contact.firstRead];
+    const { timestamp = -Infinity } = seen;
+    const times = new Set([
+      contact.emitAfter,
+      ...(timestamp > contact.silentUntil ? [contact.silentUntil] : []),
+    ]);
+    return firstReads.flatMap((firstRead) =>
+      [...times].map((emitAfter) => this.arrived({ ...contact, firstRead, emitAfter }, seen)),
     );
   }
 
-  private arrived(contact: Contact, seen: ObservedMessage, silent: boolean): Outcome {
+  private arrived(contact: Contact, seen: ObservedMessage): Outcome {
     const { kind, delivered, read, rest, timestamp } = seen;
     const form: KnownForm = {
       ...{ kind, delivered, read, rest, deleted: false },
@@ -452,11 +481,10 @@ export class Oracle {
       ...(timestamp === undefined ? {} : { timestamp }),
     };
     const baseline =
-      silent ||
-      (contact.firstRead === 'goes on' &&
-        (timestamp === undefined
-          ? contact.resyncing || this.settings.undated === 'silent'
-          : timestamp <= contact.emitAfter));
+      contact.firstRead === 'goes on' &&
+      (timestamp === undefined
+        ? contact.resyncing || this.settings.undated === 'silent'
+        : timestamp <= contact.emitAfter);
     if (baseline) return { types: [], changes: [], form };
     if (kind === 'inbound') return { types: ['message.received'], changes: [], form };
     if (kind === 'other') return { types: ['message.created'], changes: [], form };
