@@ -9,7 +9,7 @@ export interface AbsenceInput {
   /** Snapshots of all known messages of the contact. */
   known: ReadonlyMap<string, KnownMessage>;
   /** Ids of the messages that the read of all pages returned. */
-  seen: ReadonlySet<string>;
+  seen: Pick<ReadonlySet<string>, 'has' | 'size'>;
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
   /**

@@ -64,6 +64,9 @@ export interface PageRead {
   repeats: boolean;
 }
 
+/** A set of ids that can be asked whether it contains an id. */
+export type IdSet = Pick<ReadonlySet<string>, 'has' | 'size'>;
+
 /** What a {@link PageReader} must know in advance about the pages of a contact. */
 export interface PageSizes {
   /**
@@ -79,10 +82,11 @@ export class PageReader {
    * they are in the order in which they were first read.
    */
   readonly seen = new Map<string, UpstreamMessage>();
-  /** Ids of all messages that this reader has read. */
-  readonly ids = new Set<string>();
-  /** Ids of the messages that were not known before this read. */
-  readonly newIds = new Set<string>();
+  /**
+   * What is recorded of each message that this reader has read, by id; see {@link recordOf}. One map of numbers, because
+   * a list may have 200,000 messages.
+   */
+  private readonly records = new Map<string, number>();
   /** For each unreadable element, a text that identifies it. */
   readonly unreadable = new Set<string>();
   pageSize: number;
@@ -112,13 +116,15 @@ export class PageReader {
    * have missed a message.
    */
   servedTwice = false;
-  /** Ids of the messages on the pages that were read since the last call of {@link beginPass}. */
-  private served = new Set<string>();
+  /** Number of the pass through the list that {@link beginPass} began. */
+  private pass = 1;
+  /** Number of different messages on the pages that were read since the last call of {@link beginPass}. */
+  servedCount = 0;
   /** Ids of the messages on the most recently read page that was not empty. */
   private previousIds: readonly string[] = [];
   /** Value of {@link previousIds} before the most recent read of a page. Restored by {@link undoLastPage}. */
   private idsBefore: readonly string[] = [];
-  /** Ids that the most recently read page added to {@link served}. */
+  /** Ids of the most recently read page that were on no earlier page since the last call of {@link beginPass}. */
   private lastServed: readonly string[] = [];
   /** Number of unreadable elements on the most recently read page. */
   private lastSkipped = 0;
@@ -151,7 +157,9 @@ export class PageReader {
    * as repeated only if it was read since the call.
    */
   beginPass(): void {
-    this.served = new Set();
+    this.pass += 1;
+    this.servedCount = 0;
+    this.lastServed = [];
     this.previousIds = [];
     this.servedTwice = false;
     this.skipped = 0;
@@ -172,16 +180,17 @@ export class PageReader {
    * repeated.
    */
   undoLastPage(): void {
-    for (const id of this.lastServed) this.served.delete(id);
+    for (const id of this.lastServed) this.records.set(id, recordOf(0, this.isNew(id)));
+    this.servedCount -= this.lastServed.length;
     this.lastServed = [];
     this.previousIds = this.idsBefore;
     this.skipped -= this.lastSkipped;
     this.lastSkipped = 0;
   }
 
-  /** Number of different messages on the pages that were read since the last call of {@link beginPass}. */
-  get servedCount(): number {
-    return this.served.size;
+  /** Ids of all messages that this reader has read. */
+  get ids(): IdSet {
+    return this.records;
   }
 
   async take(page: number, limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE): Promise<PageRead> {
@@ -269,26 +278,36 @@ export class PageReader {
     const full =
       count >= (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage : Math.min(this.pageSize, limit));
     const ids = items.map(({ id }) => id);
-    const repeats = ids.every((id) => this.served.has(id));
-    const unseen = ids.filter((id) => !this.ids.has(id));
+    const repeats = ids.every((id) => this.isServed(id));
+    const unseen = ids.filter((id) => !this.records.has(id));
     const known = unseen.length === 0 ? new Set<string>() : await this.known(unseen);
     const newIds = unseen.filter((id) => !known.has(id));
-    for (const id of newIds) this.newIds.add(id);
-    const added = new Set(ids.filter((id) => !this.served.has(id)));
+    for (const id of newIds) this.records.set(id, recordOf(0, true));
+    const added = new Set(ids.filter((id) => !this.isServed(id)));
     this.lastServed = [...added];
+    this.servedCount += added.size;
     const repeated = ids.length - added.size;
     this.servedTwice ||= repeated > 0 && !this.isShiftedDown(ids, repeated);
     this.idsBefore = this.previousIds;
     if (ids.length > 0) this.previousIds = ids;
     for (const message of items) {
-      this.served.add(message.id);
-      this.ids.add(message.id);
+      this.records.set(message.id, recordOf(this.pass, this.isNew(message.id)));
       this.seen.set(message.id, message);
     }
     const last = ids.at(-1);
-    const lastIsNew = last !== undefined && this.newIds.has(last);
-    const firstIsNew = ids[0] !== undefined && this.newIds.has(ids[0]);
+    const lastIsNew = last !== undefined && this.isNew(last);
+    const firstIsNew = ids[0] !== undefined && this.isNew(ids[0]);
     return { items, ids, limit, count, full, newIds, added, lastIsNew, firstIsNew, repeats };
+  }
+
+  /** Returns true if a message was on a page that was read since the last call of {@link beginPass}. */
+  private isServed(id: string): boolean {
+    return (this.records.get(id) ?? 0) >> 1 === this.pass;
+  }
+
+  /** Returns true if a message that was read was not known before this read. */
+  private isNew(id: string): boolean {
+    return ((this.records.get(id) ?? 0) & 1) === 1;
   }
 
   /**
@@ -309,6 +328,14 @@ export class PageReader {
     const { items, skipped } = await this.read(empty + 1, last.limit);
     return items.length + skipped > 0;
   }
+}
+
+/**
+ * Packs what is recorded of a message into one number: the last pass that showed it, 0 if none counts, and whether it was
+ * unknown before the read.
+ */
+function recordOf(pass: number, isNew: boolean): number {
+  return pass * 2 + (isNew ? 1 : 0);
 }
 
 /** Returns true if the error may have occurred because the requested page was too large. */

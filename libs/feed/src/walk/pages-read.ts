@@ -1,3 +1,4 @@
+import type { IdSet } from './page-reader.js';
 import type { RowMessageCollector } from '#conversations';
 import type { UpstreamMessage } from '#upstream';
 import type { PageOrder } from './page-order.js';
@@ -70,7 +71,7 @@ export interface PagesRead {
 /** Result of a read of all pages. */
 export interface FullRead {
   /** Ids of all messages that the pages contained. */
-  seen: ReadonlySet<string>;
+  seen: IdSet;
   /** Ids of the messages that were known before this read began. Only these messages can count as missing. */
   knownBefore: ReadonlySet<string>;
   /**
