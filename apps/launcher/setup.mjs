@@ -149,7 +149,9 @@ try {
   if (action === undefined)
     throw new SetupFault(`usage: setup.mjs ${Object.keys(COMMANDS).join('|')}`, USAGE_EXIT);
   checkNode();
-  process.exitCode = await action(args);
+  // Without process.exit(), Node.js removes the signal handlers before it ends: a repeated Ctrl-C at that moment
+  // would change the exit status.
+  process.exit(await action(args));
 } catch (error) {
   const fault = error instanceof SetupFault ? error : permissionFaultOf(error);
   if (fault === undefined) throw error;

@@ -117,6 +117,21 @@ describe('npm start', () => {
     },
   );
 
+  it('ends with status 0 if a repeated Ctrl-C arrives when everything has stopped', async () => {
+    const launch = checkout.start();
+    await launch.gateway();
+    launch.signal('SIGINT');
+    await launch.printed(/Stopping/);
+    const repeat = setInterval(() => {
+      launch.signal('SIGINT');
+    }, 1);
+    try {
+      expect(await launch.exited).toBe(0);
+    } finally {
+      clearInterval(repeat);
+    }
+  });
+
   it('makes its secrets readable for the owner only', async () => {
     await checkout.start().gateway();
     expect((await stat(checkout.path('.data/secrets.json'))).mode & 0o777).toBe(0o600);

@@ -4,7 +4,10 @@ export interface StopSignals {
   readonly stop: AbortSignal;
   /** Aborts on a later request: all processes are then killed. */
   readonly forceStop: AbortSignal;
-  /** Removes the signal handlers. */
+  /**
+   * Stops watching the parent process. The signal handlers stay: without them, a repeated Ctrl-C would change
+   * the exit status of a process that has stopped in order.
+   */
   dispose(): void;
 }
 
@@ -46,7 +49,6 @@ export function listenForStop(underNpm: boolean): StopSignals {
     forceStop: forceStop.signal,
     dispose: () => {
       clearInterval(watch);
-      for (const name of SIGNALS) process.off(name, onSignal);
     },
   };
 }
