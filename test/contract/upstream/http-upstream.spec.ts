@@ -570,6 +570,21 @@ describe('a read', () => {
     },
   );
 
+  it('has its whole timeout after a wait for a new budget token, and ends with that timeout', async () => {
+    let checks = 0;
+    const check = async (): Promise<void> => {
+      checks += 1;
+      // The second check follows the first start, for which the token has expired.
+      if (checks === 2) await pause(2 * TIMEOUT_MS);
+    };
+    const tokenCheck = Object.assign(check, { isExpired: () => checks < 2 });
+    const to = { ...(await listen(createServer(() => undefined))), tokenCheck };
+    const began = performance.now();
+    expect(await failure(upstream.listContacts(to, acceptEveryContact))).toBeInstanceOf(UpstreamTimeoutError);
+    expect(checks).toBe(2);
+    expect(performance.now() - began).toBeGreaterThan(3 * TIMEOUT_MS - 10);
+  });
+
   it('skips and counts an unreadable element', async () => {
     const { contactId } = simulator.control('messages', { from: NUMBER, count: 3 }) as { contactId: string };
     strike({ kind: 'poisonMessage', garbage: 'noId', position: 1 });

@@ -104,7 +104,8 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     private readonly resolve: (reply: HttpReply) => void,
     private readonly reject: (error: Error) => void,
   ) {
-    read.signal.addEventListener('abort', this.abort, { once: true });
+    if (read.signal.aborted) this.abort();
+    else read.signal.addEventListener('abort', this.abort, { once: true });
   }
 
   /**

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import { ExchangeDeadline } from './exchange-deadline.js';
 import {
   assertReplyIsNotFromTidings,
@@ -71,7 +72,10 @@ export class HttpReplyReader {
       const onBytes = (count: number): void => {
         arrived += count;
       };
-      const response = await this.reads.get({ ...request, signal, tokenCheck, onBytes });
+      const response = await this.reads.get({
+        ...{ ...request, signal, onBytes },
+        tokenCheck: pausedDuring(tokenCheck, deadline),
+      });
       assertIsUpstream(response);
       if (!isSuccessfulReply(response))
         throw createUpstreamStatusError(response, await beginningOf(response.body));
@@ -124,6 +128,23 @@ class Exchange {
     this.deadline.pause();
     this.releaseSlot?.();
   }
+}
+
+/** Returns the token check in a form that pauses the deadline, because a request may wait long for a new token. */
+function pausedDuring(
+  tokenCheck: BudgetTokenCheck | undefined,
+  deadline: ExchangeDeadline,
+): BudgetTokenCheck | undefined {
+  if (tokenCheck === undefined) return undefined;
+  const check = async (): Promise<void> => {
+    deadline.pause();
+    try {
+      await tokenCheck();
+    } finally {
+      deadline.resume();
+    }
+  };
+  return Object.assign(check, { isExpired: () => tokenCheck.isExpired?.() === true });
 }
 
 /**
