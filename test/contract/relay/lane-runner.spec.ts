@@ -217,6 +217,21 @@ describe('retention of sends', () => {
     expect(await relay.intake.find(ACCOUNT, id)).toBeUndefined();
     await expect(relay.harness.blobs.open(file.blobId)).rejects.toThrow();
   });
+
+  it('continues after a file could not be removed, and reports the failure', async () => {
+    failPosts({ kind: 'status', status: 400 });
+    const failed = await accept({ message: 'Hi', file: await upload() });
+    await relayUntil(failed, 'failed');
+    // Accepted sends without a message are removed in a later batch than sends that ended.
+    const accepted = await accept({ phoneNumber: NUMBER });
+    await relayUntil(accepted, 'accepted');
+    relay.harness.blobs.remove = () => Promise.reject(new Error('the disk is away'));
+    await expect(rounds().trim(ACCOUNT, { maxAgeMs: -10_000, maxCount: 0 })).rejects.toThrow(
+      'could not remove the file of a removed send',
+    );
+    expect(await relay.intake.find(ACCOUNT, failed)).toBeUndefined();
+    expect(await relay.intake.find(ACCOUNT, accepted)).toBeUndefined();
+  });
 });
 
 describe('many kinds of faults at once', () => {

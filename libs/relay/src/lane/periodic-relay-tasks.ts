@@ -88,14 +88,22 @@ export class PeriodicRelayTasks {
 
   /** Removes sends that exceed the retention limits, together with their files. */
   async trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<void> {
+    let failure: { cause: unknown } | undefined;
     for (let batches = 0; batches < MAX_TRIM_BATCHES; batches += 1) {
       const removed = await this.store.trim(account, retention);
-      for (const { file } of removed)
-        if (file !== undefined)
-          // A hanging blob store must not stop the removal of sends. The clean-up of files finds what is left.
+      for (const { file } of removed) {
+        // After a failure, this run removes no more files: the removal of sends frees memory of Redis, and a blob store
+        // that hangs must not delay it. The clean-up of unused files removes the files that are left.
+        if (file === undefined || failure !== undefined) continue;
+        try {
           await withDeadline(this.blobs.remove(file.blobId), MAX_FILE_REMOVAL_MS, 'the removal of a file');
-      if (removed.length === 0) return;
+        } catch (cause) {
+          failure = { cause };
+        }
+      }
+      if (removed.length === 0) break;
     }
+    if (failure !== undefined) throw new Error('could not remove the file of a removed send', failure);
   }
 }
 
