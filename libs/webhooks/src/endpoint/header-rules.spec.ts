@@ -19,7 +19,7 @@ describe('the custom headers of a webhook', () => {
     ...['webhook-id', 'Webhook-Signature', 'WEBHOOK-TIMESTAMP', 'webhook-', 'webhook-anything'],
     ...['content-type', 'Content-Length', 'content-encoding', 'Host', 'host', 'user-agent', 'Expect'],
     ...['connection', 'Keep-Alive', 'TE', 'trailer', 'transfer-encoding', 'Upgrade'],
-    ...['proxy-authorization', 'Proxy-Connection', 'proxy-authenticate'],
+    ...['proxy-authorization', 'Proxy-Connection', 'proxy-authenticate', 'Traceparent'],
   ])('are refused if they contain the reserved header %s', (name) => {
     expect(describeInvalidHeaders({ [name]: 'v' })).toContain(`must not set ${name}`);
   });

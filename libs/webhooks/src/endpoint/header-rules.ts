@@ -8,7 +8,7 @@ const PRINTABLE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 
 /** Headers that Tidings or its HTTP client sets. */
 const RESERVED =
-  /^(?:webhook-.*|content-.*|proxy-.*|host|user-agent|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
+  /^(?:webhook-.*|content-.*|proxy-.*|host|user-agent|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade|traceparent)$/i;
 
 /**
  * Returns true for a header that only Tidings may set. Callers cannot configure such a header, and one that an earlier
