@@ -45,6 +45,7 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
       store.expeditePollsOfRecipients(account, numbers, ms),
     requestContactListPoll: (account) => store.requestContactListPoll(account),
     consumeContactListPollRequest: (account) => store.consumeContactListPollRequest(account),
+    unidentifiedContacts: (account) => store.unidentifiedContacts(account),
     recipientOf: (account, phoneNumber) => store.recipientOf(account, phoneNumber),
     confirmDeletions: (account) => store.confirmDeletions(account),
   };

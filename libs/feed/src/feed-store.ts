@@ -134,6 +134,19 @@ export interface Recipient {
   isListSuspect: boolean;
 }
 
+/** The contacts of an account whose phone number is not known. */
+export interface UnidentifiedContacts {
+  /** When this result was read from Redis, in milliseconds since 1970 by Redis' clock. */
+  startedAt: number;
+  /** The last read of the contact list; see {@link Recipient.listReadAt}. */
+  listReadAt?: number;
+  /**
+   * The contacts for which neither the contact list nor a message has shown a phone number: no message of them is known.
+   * Deleted contacts are left out.
+   */
+  contacts: Recipient['contacts'];
+}
+
 /** The result of one read of the contact list, as it is passed to {@link FeedStore.commitContacts}. */
 export interface ListCommit {
   /**
@@ -452,6 +465,9 @@ export interface FeedStore {
 
   /** Returns the known contacts that own a phone number. */
   recipientOf(account: string, phoneNumber: string): Promise<Recipient>;
+
+  /** Returns the contacts whose phone number is not known. Reads the ids of all contacts. */
+  unidentifiedContacts(account: string): Promise<UnidentifiedContacts>;
 
   overview(account: string): Promise<FeedOverview>;
 

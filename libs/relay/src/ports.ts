@@ -67,7 +67,8 @@ export interface LookupOptions {
   minListReadAt?: number;
   /**
    * True if the read is incomplete unless the contact list was read at {@link minListReadAt} or later, and shows the
-   * known contacts of the recipient. Used when the send is posted again after a complete look-up.
+   * known contacts of the recipient. If {@link minListReadAt} is given, the contacts whose phone number is not known
+   * must have been read since then, too. Used when the send is posted again after a complete look-up.
    */
   isListRequired?: boolean;
   /**

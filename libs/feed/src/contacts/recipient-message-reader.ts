@@ -1,10 +1,12 @@
-import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
+import { UpstreamError, UpstreamUnavailableError } from '#upstream';
 import type { ContactListPoller } from './contact-list-poller.js';
 import type { ContactPoller } from '../poll/contact-poller.js';
 import type { FeedStore, Recipient } from '../feed-store.js';
 import type { LookupReads } from '../ports.js';
 import { CoalescingTaskRunner } from './coalescing-task-runner.js';
 import { PollExpediter } from './poll-expediter.js';
+import { UnidentifiedContactReader } from './unidentified-contact-reader.js';
+import { isNotFound } from './upstream-not-found.js';
 
 /** After upstream has accepted a send, the recipient's contact is read within this time, in milliseconds. */
 const EXPECTED_WITHIN_MS = 250;
@@ -16,6 +18,7 @@ export class RecipientMessageReader {
    */
   private readonly listPolls: CoalescingTaskRunner;
   private readonly expediter: PollExpediter;
+  private readonly unidentified: UnidentifiedContactReader;
 
   constructor(
     private readonly store: FeedStore,
@@ -24,6 +27,7 @@ export class RecipientMessageReader {
   ) {
     this.listPolls = new CoalescingTaskRunner((account) => contacts.poll(account, 'lookup'));
     this.expediter = new PollExpediter(store, EXPECTED_WITHIN_MS);
+    this.unidentified = new UnidentifiedContactReader(store, messages);
   }
 
   /**
@@ -31,7 +35,8 @@ export class RecipientMessageReader {
    * to sends.
    * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since 1970
    * by Redis' clock), the contact list is read again first. `isListRequired`: false is returned if the list could not be
-   * read again, or does not show a contact of the number. `isLowPriority`: true if new sends have priority over this
+   * read again, or does not show a contact of the number, or if a contact whose phone number is not known was last read
+   * before `minListReadAt`. `isLowPriority`: true if new sends have priority over this
    * look-up in the request budget. `reads`: receives the contacts and messages that are read
    * @returns true if all contacts with the phone number were read, except contacts that no longer exist
    * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
@@ -77,7 +82,8 @@ export class RecipientMessageReader {
       }
     }
     if (failure !== undefined) throw failure;
-    return isComplete;
+    if (!isComplete || !isListRequired || minListReadAt === undefined) return isComplete;
+    return this.unidentified.areReadSince(account, minListReadAt, recipient.listReadAt);
   }
 
   /**
@@ -132,10 +138,6 @@ function isListReadSince({ listReadAt = -Infinity }: Recipient, since: number | 
  */
 function isListUsable(recipient: Recipient, since: number | undefined): boolean {
   return isListReadSince(recipient, since) && !(recipient.contacts.length === 0 && recipient.isListSuspect);
-}
-
-function isNotFound(error: UpstreamError): boolean {
-  return error instanceof UpstreamStatusError && (error.status === 404 || error.status === 410);
 }
 
 /**

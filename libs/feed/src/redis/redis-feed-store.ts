@@ -15,6 +15,7 @@ import type {
   PollCommit,
   Recipient,
   UnchangedPoll,
+  UnidentifiedContacts,
 } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { type ContactStateLuaReply, contactStateOf } from './contact-state-reply.js';
@@ -28,7 +29,9 @@ import { packId, unpackId } from '../snapshot/id-codec.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import type { ContactRates } from '../schedule/poll-interval-planner.js';
 import { readFeedOverview } from './redis-feed-overview.js';
+import { fieldsOfRedisHash } from './redis-hash-fields.js';
 import { redisKeysOfContactsByPhoneNumber, readContactsOfPhoneNumber } from './redis-recipients.js';
+import { readUnidentifiedContacts } from './redis-unidentified-contacts.js';
 import {
   parseUnreadableElementHistory,
   serializeUnreadableElementHistory,
@@ -135,29 +138,15 @@ export class RedisFeedStore implements FeedStore {
     };
   }
 
+  /**
+   * Returns the contacts of the hash. If a commit changes the hash meanwhile, the result may be inconsistent. The store
+   * then refuses a commit that is based on the result, because the version of the contact list has changed.
+   */
   private async listedContacts(key: string): Promise<ListedContacts> {
     const contacts = new ListedContacts();
-    for await (const [id, packed] of this.fieldsOf(key, CONTACTS_A_SCAN))
+    for await (const [id, packed] of fieldsOfRedisHash(this.redis, key, CONTACTS_A_SCAN))
       contacts.set(id.toString(), unpackListedContact(packed));
     return contacts;
-  }
-
-  /**
-   * Yields the fields of a Redis hash in batches, because reading a long hash at once would take many times the
-   * memory of the result. If a commit changes the hash meanwhile, the result may be inconsistent. The store
-   * then refuses a commit that is based on the result, because the version of the contact or of the contact
-   * list has changed.
-   */
-  private async *fieldsOf(key: string, atATime: number): AsyncGenerator<[field: Buffer, value: Buffer]> {
-    let cursor = '0';
-    do {
-      const [next, fields] = await this.redis.hscanBuffer(key, cursor, 'COUNT', atATime);
-      for (let i = 0; i + 1 < fields.length; i += 2) {
-        const [field, value] = [fields[i], fields[i + 1]];
-        if (field !== undefined && value !== undefined) yield [field, value];
-      }
-      cursor = next.toString();
-    } while (cursor !== '0');
   }
 
   async contactRecord(
@@ -296,7 +285,8 @@ export class RedisFeedStore implements FeedStore {
 
   async allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>> {
     const known = new Map<string, KnownMessage>();
-    for await (const [id, packed] of this.fieldsOf(this.messagesKey(account, contactId), KNOWN_A_SCAN))
+    const key = this.messagesKey(account, contactId);
+    for await (const [id, packed] of fieldsOfRedisHash(this.redis, key, KNOWN_A_SCAN))
       known.set(unpackId(id), unpackKnownMessage(packed));
     return known;
   }
@@ -426,6 +416,10 @@ export class RedisFeedStore implements FeedStore {
 
   async recipientOf(account: string, phoneNumber: string): Promise<Recipient> {
     return readContactsOfPhoneNumber(this.redis, this.keys(account), phoneNumber);
+  }
+
+  async unidentifiedContacts(account: string): Promise<UnidentifiedContacts> {
+    return readUnidentifiedContacts(this.redis, this.keys(account));
   }
 
   async overview(account: string): Promise<FeedOverview> {

@@ -172,7 +172,7 @@ export class SendLookupRunner {
 /** Returns the `reason` text of a send whose look-ups have not been completed within the maximum age of a send. */
 function timeoutReason(step: LookupResult): string {
   if (step.outcome === 'partial')
-    return 'The look-ups stayed incomplete for SEND_MAX_AGE_SECONDS: not all messages were read, or the contact list could not be read or lacks the contact of the recipient.';
+    return 'The look-ups stayed incomplete for SEND_MAX_AGE_SECONDS: not all messages were read, the contact list could not be read or lacks the contact of the recipient, or a contact whose phone number is not known could not be read.';
   const last = step.outcome === 'failed' ? ` The last look-up failed: ${step.reason}.` : '';
   return `The recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
 }

@@ -1,0 +1,39 @@
+import { type AccountKeys, readRedisTime, type RedisClient } from '#platform';
+import type { UnidentifiedContacts } from '../feed-store.js';
+import { unpackListedContact } from '../snapshot/listed-contact-codec.js';
+import { fieldsOfRedisHash } from './redis-hash-fields.js';
+import { redisKeysOfContactsByPhoneNumber } from './redis-recipients.js';
+
+/** Number of fields to request per HSCAN. */
+const BATCH_SIZE = 500;
+
+/** Returns the contacts for which neither the contact list nor a message has shown a phone number. */
+export async function readUnidentifiedContacts(
+  redis: RedisClient,
+  keys: AccountKeys,
+): Promise<UnidentifiedContacts> {
+  const startedAt = await readRedisTime(redis, keys('contact-list'));
+  const listReadAt = await redis.hget(keys('contact-list'), 'readAt');
+  const areMissing = new Map<string, boolean>();
+  for await (const [id, packed] of fieldsOfRedisHash(redis, keys('contacts'), BATCH_SIZE)) {
+    const { deleted, missingSince } = unpackListedContact(packed);
+    if (!deleted) areMissing.set(id.toString(), missingSince !== undefined);
+  }
+  // The phone numbers are read after the contacts. A contact that gets a phone number meanwhile is left out then, as it
+  // should be.
+  const { numbers, otherNumbers } = redisKeysOfContactsByPhoneNumber(keys);
+  for await (const [, id] of fieldsOfRedisHash(redis, numbers, BATCH_SIZE)) areMissing.delete(id.toString());
+  for await (const [, ids] of fieldsOfRedisHash(redis, otherNumbers, BATCH_SIZE)) {
+    for (const id of JSON.parse(ids.toString()) as string[]) areMissing.delete(id);
+  }
+  const contacts: { id: string; isMissing: boolean }[] = [];
+  const left = [...areMissing.keys()];
+  for (let at = 0; at < left.length; at += BATCH_SIZE) {
+    const ids = left.slice(at, at + BATCH_SIZE);
+    const haveMessages = await Promise.all(ids.map((id) => redis.exists(keys('m', id))));
+    ids.forEach((id, n) => {
+      if (haveMessages[n] === 0) contacts.push({ id, isMissing: areMissing.get(id) === true });
+    });
+  }
+  return { startedAt, contacts, ...(listReadAt === null ? {} : { listReadAt: Number(listReadAt) }) };
+}
