@@ -87,7 +87,7 @@ function forbiddenIn(script, includes) {
   const allowed = [lib, 'platform', ...(CAPABILITIES.includes(lib) ? FOUNDATIONS : [])];
   return includes
     .filter((file) => !allowed.includes(libOf(file)))
-    .map((file) => `${nameOf(script)}: a script of ${lib} must not include ${nameOf(file)}`);
+    .map((file) => `${nameOf(script)}: a script of libs/${lib} must not include ${nameOf(file)}`);
 }
 
 /** @param {string} file */

@@ -1,6 +1,6 @@
 // Relayed sends: a backlog of accepted sends to 1,000 recipients that a worker relays through an instant upstream. The
 // limit is a bare BullMQ worker that posts the same forms by axios, as many at a time, each on a connection of its own.
-import { queuePrefix } from '#platform';
+import { queueRedisKeyPrefix } from '#platform';
 import { Queue } from 'bullmq';
 import { costOf, type Cost } from './throughput/cost.js';
 import { BenchmarkRedis, Installation, pidOf } from './throughput/installation.js';
@@ -37,7 +37,7 @@ await using installation = await Installation.start({
 await using load = Program.start('http-load', {});
 const jobs = new Queue('relay', {
   connection: installation.redis.client,
-  prefix: queuePrefix('tidings', 'relay'),
+  prefix: queueRedisKeyPrefix('tidings', 'relay'),
 });
 
 /** Number of sends of a round. The bare worker gets as many as the gateway accepted. */

@@ -235,7 +235,7 @@ async function secretOfWebhook(): Promise<string> {
       await product[Symbol.asyncDispose]();
     });
 
-    it('every alert has a fault in this test that triggers it', async () => {
+    it('this test contains, for each alert in monitoring/alerts.yml, a fault that triggers the alert', async () => {
       const rules = await readFile(join(ROOT, 'monitoring/alerts.yml'), 'utf8');
       const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
       expect(FAULTS.map(({ alert }) => alert).sort()).toEqual(alerts.sort());

@@ -40,7 +40,7 @@ function print(title: string, counts: object): void {
 
 const secondsSince = (began: number): number => Math.round((performance.now() - began) / 1_000);
 
-describe('during two Redis failovers, a full Redis, a worker with a wrong clock and ten suspended workers,', () => {
+describe('while Redis fails over twice and is full for a minute, one worker has a wrong clock, and ten workers are suspended in turn,', () => {
   it('no stored send is lost, duplicated, reordered or left unfinished', async () => {
     const running = await RelayTrial.start(await startTestPair(), SENDS);
     trial = running;
@@ -58,7 +58,7 @@ describe('during two Redis failovers, a full Redis, a worker with a wrong clock 
     expect(verdict.counts.unknown).toBeLessThanOrEqual(verdict.counts.ambiguousFaults);
   }, 900_000);
 
-  it('healthy webhooks get every event with few duplicates, and the ordered webhook gets them in order; a webhook that is enabled again after a simulated week gets every event by a replay', async () => {
+  it('healthy webhooks get every event with few duplicates, and the ordered webhook gets the events in order; a webhook that was disabled in a simulated week of failures is enabled and gets every event by a replay', async () => {
     const running = await WebhookTrial.startOn(await startTestPair(), BEHAVIOURS, VIRTUAL);
     trial = running;
     calamities = await Calamities.start(running.product);

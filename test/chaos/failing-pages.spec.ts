@@ -52,7 +52,7 @@ describe('a message that makes upstream fail for every page with that message', 
     expect(outcome.emitted.get('message.updated')?.toSorted()).toEqual(editedIds.toSorted());
   });
 
-  it('is counted once in the status of the account, and upstream is not reported as down', () => {
+  it('is counted once as a skipped message in the status of the account, and upstream is not reported as down', () => {
     expect(outcome.status.poller.skipped).toBe(FAILING.length);
     expect(outcome.status.upstream.state).toBe('up');
     expect(outcome.emitted.has('upstream.unavailable')).toBe(false);
@@ -63,7 +63,7 @@ describe('a message that makes upstream fail for every page with that message', 
   });
 });
 
-describe('a message or contact of JSON nested 4,000 levels deep', () => {
+describe('a message or contact whose JSON is nested 4,000 levels deep', () => {
   it('neither delays other messages nor prevents reads of the contact list', async () => {
     const { of, status, emitted } = await runTroubleTrial({
       contacts: ['healthy', 'with a nested message', 'nested itself'],

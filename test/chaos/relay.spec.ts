@@ -58,7 +58,7 @@ function expectSearchBeforePost(running: RelayTrial<RedisLayout>): void {
 
 describe('the relay while upstream fails', () => {
   it.each(LAYOUTS)(
-    'loses, duplicates and reorders none of 2,000 sends on %s even if workers are killed twenty times',
+    'loses, duplicates and reorders none of 2,000 sends, even if workers are killed twenty times (Redis layout: %s)',
     async (layout, startLayout) => {
       const running = await RelayTrial.start(await startLayout(), FULL_SIZE);
       trial = running;

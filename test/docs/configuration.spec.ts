@@ -7,7 +7,7 @@ it('docs/configuration.md is identical to the output of npm run docs:configurati
   expect(read('docs/configuration.md')).toBe(renderConfigurationDocument());
 });
 
-it('docs/configuration.md describes the purpose and the allowed values of every variable', () => {
+it('docs/configuration.md describes the purpose and the allowed values of every environment variable', () => {
   const rows = renderConfigurationDocument()
     .split('\n')
     .filter((line) => line.startsWith('| `'));
@@ -15,7 +15,7 @@ it('docs/configuration.md describes the purpose and the allowed values of every 
   for (const row of rows) expect(row.split(' | ').every((cell) => !/^\|?\s*\|?$/.test(cell))).toBe(true);
 });
 
-it('every variable is set or passed on by docker-compose.yml or the Dockerfile', () => {
+it('every environment variable of the product is set or passed on by docker-compose.yml or the Dockerfile', () => {
   const names = [...renderConfigurationDocument().matchAll(/^\| `([A-Z\d_]+)`/gm)].map(
     ([, name = '']) => name,
   );
@@ -24,7 +24,7 @@ it('every variable is set or passed on by docker-compose.yml or the Dockerfile',
   expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(files))).toEqual([]);
 });
 
-it('docker-compose.yml lets webhooks reach only the network of its own receivers and those that the operator names', () => {
+it('docker-compose.yml lets webhooks reach no private network except that of its own receivers and those that the operator names', () => {
   const [, value = ''] = /^ +WEBHOOK_ALLOW_NETWORKS: (.*)$/m.exec(read('docker-compose.yml')) ?? [];
   const filled = value
     .replace(/\$\{FRONT_PREFIX:-[^}]*\}/, '10.99.1')

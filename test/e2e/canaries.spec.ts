@@ -43,7 +43,12 @@ it('no API key, secret or message text appears in a log (even at level trace) or
       await exerciseFaults(side, product, number);
     }
     await exerciseRefusals(product);
-    for (const line of ['"send.attempted"', '"delivery.attempted"', '"request"', '"upstream answered 400"'])
+    for (const line of [
+      '"send.attempted"',
+      '"delivery.attempted"',
+      '"request.ended"',
+      '"upstream answered 400"',
+    ])
       await eventually(`${line} is in a log`, () => product.allOutput().includes(line));
   } finally {
     await tenant[Symbol.asyncDispose]();

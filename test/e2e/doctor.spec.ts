@@ -126,7 +126,7 @@ describe('tidings doctor with the environment variables of an installation', () 
     expect(run.stdout).toContain('a gateway also needs API_KEY');
   });
 
-  it('makes every other check even if a variable of only the gateway or only the worker is invalid', async () => {
+  it('makes every other check even if a variable that only the gateway or only the worker uses is invalid', async () => {
     const run = await runTidings(['doctor'], installation({ READ_CACHE_MS: 'x', WORKER_ROLES: 'x' }));
     expect(run).toMatchObject({ code: 1, stderr: '' });
     expect(run.stdout).toMatch(/READ_CACHE_MS must be[^]*WORKER_ROLES must be/);
@@ -134,7 +134,7 @@ describe('tidings doctor with the environment variables of an installation', () 
       expect(run.stdout).toContain(`ok      ${check}: `);
   });
 
-  it('reports an upstream address that lacks its path or leads to a Tidings gateway', async () => {
+  it('reports an upstream address that lacks its path or is that of a Tidings gateway', async () => {
     expect(await problemsWith({ UPSTREAM_BASE_URL: upstream.url })).toMatchObject([
       { check: 'messaging service', remedy: expect.stringContaining('/v1') },
     ]);
@@ -204,7 +204,7 @@ describe('tidings doctor with the environment variables of an installation', () 
 });
 
 describe('tidings doctor beside npm start', () => {
-  it('checks the gateway of npm start with its key, and no variables, if only the address of Redis is set in the shell', async () => {
+  it('checks the gateway that npm start runs, with the API key of that gateway, and checks no environment variables, if the shell sets only the address of Redis', async () => {
     const keys: unknown[] = [];
     const ready = await listen((request, response) => {
       keys.push(request.headers['x-api-key']);

@@ -98,7 +98,7 @@ describe('an Idempotency-Key', () => {
     },
   );
 
-  it('leads to the stored send if the gateway was killed after it stored the send and before it replied', async () => {
+  it('in a second request returns the stored send if the gateway was killed after it stored the send and before it replied', async () => {
     await using line = await MutableProxy.open(product.redis.url);
     const doomed = await anotherGateway({ REDIS_URL: line.url });
     try {

@@ -274,7 +274,7 @@ afterAll(async () => {
 });
 
 describe('each of several accounts', () => {
-  it('has the same lists and counts after other accounts have stored data', async () => {
+  it('has the same lists and counts before and after other accounts store data', async () => {
     expect(await listedData('red')).toBe(listedBefore.get('red'));
     expect(await listedData('red')).toContain(objectsOf('red').word);
   });

@@ -103,7 +103,7 @@ describe('the trace of a send', () => {
     });
   });
 
-  it('is named by its trace id in the log lines of the request, the POST and the deliveries', async () => {
+  it('has an id that is also in the log lines of the request, the POST and the deliveries', async () => {
     const { id, traceId } = await send('01');
     await untilTraced(traceId, ['event message.sent']);
     const lines = await eventually('the lines are written', () => {
@@ -112,7 +112,7 @@ describe('the trace of a send', () => {
         .split('\n')
         .filter((line) => line.includes(`"traceId":"${traceId}"`));
       return (
-        ['"request"', 'send.attempted', 'delivery.attempted'].every((text) =>
+        ['request.ended', 'send.attempted', 'delivery.attempted'].every((text) =>
           found.some((line) => line.includes(text)),
         ) && found
       );

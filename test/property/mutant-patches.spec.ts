@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 // Only the long tests run the mutants, so a change of the product that makes a patch useless must be noticed here.
 it.each(MUTANTS.map(({ name, patches }) => [name, patches] as const))(
-  'the mutant can still be made from the source: %s',
+  'each text that the mutant replaces still occurs exactly once in the source: %s',
   (_, patches) => {
     for (const { file, from } of patches) {
       expect(readFileSync(`${root}/${file}`, 'utf8').split(from)).toHaveLength(2);

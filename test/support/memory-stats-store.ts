@@ -1,12 +1,12 @@
 import {
   addCount,
-  MINUTE_COUNT_NAMES,
+  PER_MINUTE_COUNT_NAMES,
   type CountsByMinute,
   type KeptStats,
   type MinuteCounts,
-  minuteOf,
+  minuteNumberAt,
   createZeroCounts,
-  STATISTICS_MINUTES,
+  STATISTICS_PERIOD_MINUTES,
   type StatsStore,
 } from '#metrics';
 
@@ -28,7 +28,7 @@ export class MemoryStatsStore implements StatsStore {
     for (const [minute, counts] of minutes) {
       if (!this.isKept(minute)) continue;
       const sums = kept.get(minute) ?? createZeroCounts();
-      for (const name of MINUTE_COUNT_NAMES) addCount(sums, name, Math.round(counts[name]));
+      for (const name of PER_MINUTE_COUNT_NAMES) addCount(sums, name, Math.round(counts[name]));
       kept.set(minute, sums);
     }
     for (const minute of kept.keys()) if (!this.isKept(minute)) kept.delete(minute);
@@ -41,7 +41,7 @@ export class MemoryStatsStore implements StatsStore {
   }
 
   private isKept(minute: number): boolean {
-    const age = minuteOf(this.now()) - minute;
-    return age >= -1 && age <= STATISTICS_MINUTES;
+    const age = minuteNumberAt(this.now()) - minute;
+    return age >= -1 && age <= STATISTICS_PERIOD_MINUTES;
   }
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { minuteOf, createZeroCounts, RedisStatsStore } from '#metrics';
+import { minuteNumberAt, createZeroCounts, RedisStatsStore } from '#metrics';
 import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 
 /**
@@ -14,7 +14,7 @@ export async function writePastHour(redisUrl: string): Promise<void> {
     const { now } = await store.read('default');
     // With the current minute: a picture may be made in the next one, which shows this one as full.
     const hour = Array.from({ length: 60 }, (_, i) => countsOf(i));
-    const first = minuteOf(now) - hour.length + 1;
+    const first = minuteNumberAt(now) - hour.length + 1;
     await store.add('default', new Map(hour.map((counts, i) => [first + i, counts])));
   } finally {
     await closeRedis(redis);

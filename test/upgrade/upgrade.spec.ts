@@ -157,7 +157,7 @@ describe('after an upgrade, with the event log and the snapshots of the old buil
   });
 
   it.each(ACCOUNTS)(
-    'the event log of the account `%s` keeps the events of the old build, and a cursor of the old build leads to exactly the later events',
+    'the event log of the account `%s` keeps the events of the old build, and a read from a cursor of the old build returns exactly the later events',
     async (account) => {
       const events = new Events(upgraded, account);
       const later = await events.later();

@@ -71,7 +71,7 @@ async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<R
   return printed;
 }
 
-describe('a command with a time to come', () => {
+describe('a command with an option for a future time', () => {
   it.each([
     ['--send-at', ['send', '+15551230001', 'Hello', '--send-at', '9']],
     ['--expires-at', ['send', '+15551230001', 'Hello', '--expires-at', '30m']],
@@ -101,7 +101,7 @@ describe('a command with --json', () => {
     });
   });
 
-  it('prints the new signing secret of listen to standard error, and only events to standard output', async () => {
+  it('prints, for the command listen, the new signing secret to standard error, and only events to standard output', async () => {
     const interrupt = new AbortController();
     answer = () => {
       interrupt.abort(new Error('interrupted'));
@@ -121,7 +121,7 @@ describe('a limit of a webhook', () => {
     [rotate, '2592000', { overlapSeconds: 2_592_000 }],
     [update, '0.01', { rateLimitPerSecond: 0.01 }],
     [update, '10000', { rateLimitPerSecond: 10_000 }],
-  ])('may be as large or small as in the API: %j %s', async (parameters, value, body) => {
+  ])('may be the minimum or maximum that the API accepts: %j %s', async (parameters, value, body) => {
     await run(...parameters, value);
     expect(requests.map((request) => request.body)).toEqual([body]);
   });
@@ -131,7 +131,7 @@ describe('a limit of a webhook', () => {
     [update, '0.009', 'a number from 0.01 to 10000'],
     [update, '10001', 'a number from 0.01 to 10000'],
     [update, 'many', 'a number from 0.01 to 10000'],
-  ])('that the API rejects is rejected before the request: %j %s', async (parameters, value, rule) => {
+  ])('is rejected without a request if the API would reject it: %j %s', async (parameters, value, rule) => {
     await expect(run(...parameters, value)).rejects.toThrow(rule);
     expect(requests).toEqual([]);
   });

@@ -16,7 +16,7 @@ import {
   type TokenService,
 } from '#accounts';
 import {
-  withSendCounting,
+  wrapStoreToCountSends,
   createBacklogReader,
   registerClockDifferenceMetric,
   registerRedisCommandMetrics,
@@ -27,14 +27,14 @@ import {
 } from '#metrics';
 import { RedisConversationChangeSubscriber, RedisConversations } from '#conversations';
 import { RedisEventLog, RedisEventLogNotifier } from '#events';
-import { AgendaNotifyingFeedStore, RedisVolatileFields } from '#feed';
+import { AgendaNotifyingFeedStore, RedisVolatileFieldStore } from '#feed';
 import {
   type GatewayEnvironment,
   type ProcessInstance,
   type Logger,
-  createConnectionErrorLogger,
+  createRedisConnectionErrorLogger,
   createAgendas,
-  RedisChannels,
+  RedisChannelSubscriber,
   openRedis,
   productVersion,
   type RedisClient,
@@ -46,11 +46,11 @@ import {
   BullmqRelayJobs,
   AgendaNotifyingRelayStore,
   ProbeTriggeringUpstreamHealth,
-  RelayJobsWithReconcileTask,
+  ReconcileSchedulingRelayJobs,
   RedisIdempotencyKeys,
   RedisSendList,
   type SendService,
-  StoredSendService,
+  StoreBackedSendService,
 } from '#relay';
 import {
   BudgetedUpstream,
@@ -62,7 +62,7 @@ import {
   hashOfUpstreamAddress,
 } from '#upstream';
 import type { Tracing } from '#tracing';
-import { createSystemResolver } from '#webhooks';
+import { createHostNameResolver } from '#webhooks';
 import { Authenticator } from './auth/authenticator.js';
 import { RedisRateLimit } from './auth/rate-limit.js';
 import type { ReadableUpstream } from './contacts/upstream-reads.js';
@@ -167,7 +167,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(CLOCK, clock),
     value(FEED, feed),
     value(CONVERSATIONS, new RedisConversations(redis, prefix)),
-    value(VOLATILE_FIELDS, new RedisVolatileFields(redis, prefix)),
+    value(VOLATILE_FIELDS, new RedisVolatileFieldStore(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
     value(EVENT_LOG_NOTIFIER, notifierOf(opened)),
     value(CONVERSATION_CHANGES, new RedisConversationChangeSubscriber(subscriberOf(opened), prefix)),
@@ -186,7 +186,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(STATS, new RedisStatsStore(redis, prefix)),
     value(BACKLOG, createBacklogReader(redis, prefix)),
     ...timelineBindings(redis, prefix),
-    ...webhookBindings({ environment, redis, logger, clock, resolver: createSystemResolver() }),
+    ...webhookBindings({ environment, redis, logger, clock, resolver: createHostNameResolver() }),
   ];
 }
 
@@ -213,7 +213,10 @@ async function accountOfKey(accounts: AccountDirectory, id: string): Promise<Acc
 
 function notifierOf({ environment, logger }: OpenedResources): RedisEventLogNotifier {
   const prefix = environment.REDIS_KEY_PREFIX;
-  return new RedisEventLogNotifier(new RedisChannels(subscriberOf({ environment, logger }), prefix), prefix);
+  return new RedisEventLogNotifier(
+    new RedisChannelSubscriber(subscriberOf({ environment, logger }), prefix),
+    prefix,
+  );
 }
 
 /** Returns a function that opens a connection for subscriptions. */
@@ -221,7 +224,7 @@ function subscriberOf({
   environment,
   logger,
 }: Pick<OpenedResources, 'environment' | 'logger'>): () => RedisClient {
-  return () => openRedis(environment.REDIS_URL, 'patient', createConnectionErrorLogger(logger));
+  return () => openRedis(environment.REDIS_URL, 'patient', createRedisConnectionErrorLogger(logger));
 }
 
 function sendsOf(
@@ -234,13 +237,13 @@ function sendsOf(
     new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger),
   );
   const hints = { relay: relay.hints, schedule: schedule.hints };
-  return new StoredSendService(
-    withSendCounting(
+  return new StoreBackedSendService(
+    wrapStoreToCountSends(
       new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
       stats,
     ),
     new RedisIdempotencyKeys(redis, prefix),
-    new RelayJobsWithReconcileTask(jobs, relay.hints),
+    new ReconcileSchedulingRelayJobs(jobs, relay.hints),
     async (account) => {
       const found = await accounts.find(account);
       return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);

@@ -22,7 +22,7 @@ import {
   type StartContext,
   warnAboutUnknownEnvironmentVariables,
 } from '#platform';
-import { type BlobPeers, SharedBlobStoreChecker, BlobStoreMonitor, openBlobStore } from '#blobs';
+import { type BlobPeers, BlobStoreSharingChecker, BlobStoreMonitor, openBlobStore } from '#blobs';
 import { openStatsRecorder } from '#metrics';
 import { startTracing } from '#tracing';
 import { bindings } from './bindings.js';
@@ -46,7 +46,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
     await clock.start();
     const instance = createProcessInstance(readVersionWithBuildHash(), clock.now());
     const blobs = await openBlobStore(environment);
-    const sharing = new SharedBlobStoreChecker(blobs, relayWorkers(redis, environment, instance), logger);
+    const sharing = new BlobStoreSharingChecker(blobs, relayWorkers(redis, environment, instance), logger);
     const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
     await blobStoreMonitor.start();
     const tracing = await startTracing('tidings-gateway', instance, environment, logger);

@@ -2,7 +2,7 @@ import { Queue } from 'bullmq';
 import {
   BullmqHintQueue,
   type Logger,
-  queuePrefix,
+  queueRedisKeyPrefix,
   type QueueName,
   type QueuePayloads,
   type RedisClient,
@@ -23,7 +23,7 @@ export function openHintQueue<Name extends QueueName>(
   const open = (): Queue<QueuePayloads[Name]> => {
     const opened = new Queue<QueuePayloads[Name]>(name, {
       connection: redis,
-      prefix: queuePrefix(prefix, name),
+      prefix: queueRedisKeyPrefix(prefix, name),
       skipMetasUpdate: true,
     });
     opened.on('error', (error) => {

@@ -101,7 +101,7 @@ describe('a lock on a system without /proc, such as macOS', () => {
     else process.env['TZ'] = TZ;
   });
 
-  it('is held although another process has another time zone', () => {
+  it('counts as held even for a process with another time zone than the holder', () => {
     process.env['TZ'] = 'America/New_York';
     const lock = takeFreeLock();
     process.env['TZ'] = 'Asia/Tokyo';
@@ -110,7 +110,7 @@ describe('a lock on a system without /proc, such as macOS', () => {
     lock.release();
   });
 
-  it('is held if an earlier build wrote it with the local time', async () => {
+  it('counts as held if an earlier build stored the start time of the holder in the local time of the current process', async () => {
     process.env['TZ'] = 'Asia/Tokyo';
     const former = { pid: process.pid, started: "started at 9 o'clock, Asia/Tokyo", token: 'x' };
     await writeFile(path, JSON.stringify(former));

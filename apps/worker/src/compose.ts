@@ -12,17 +12,17 @@ import {
   AgendaNotifyingFeedStore,
   MIN_ABSENCE_UNTIL_DELETED_MS,
   RecipientMessageReader,
-  RedisVolatileFields,
+  RedisVolatileFieldStore,
 } from '#feed';
 import {
   type AgendaName,
   type Agendas,
   type AgendaWakeUps,
   createAgendas,
-  createConnectionErrorLogger,
+  createRedisConnectionErrorLogger,
   openRedis,
   RedisAgendaWakeUps,
-  RedisChannels,
+  RedisChannelSubscriber,
 } from '#platform';
 import {
   AgendaNotifyingRelayStore,
@@ -54,7 +54,7 @@ export interface WorkerCore extends OpenedResources {
   agendas: Agendas;
   wakeUps: Readonly<Record<AgendaName, AgendaWakeUps>>;
   /** The subscriptions of this process. */
-  channels: RedisChannels;
+  channels: RedisChannelSubscriber;
   accounts: AccountDirectory & AccountRevision;
   watch: AccountWatch;
   events: EventLog;
@@ -92,8 +92,8 @@ export function composeCore(opened: OpenedResources): WorkerCore {
   const sends = traces?.relay.observeStore(store) ?? store;
   const feed = composeFeed(opened, { accounts, upstream, sends, agendas });
   const watch = new AccountWatch(accounts, logger);
-  const channels = new RedisChannels(
-    () => openRedis(environment.REDIS_URL, 'patient', createConnectionErrorLogger(logger)),
+  const channels = new RedisChannelSubscriber(
+    () => openRedis(environment.REDIS_URL, 'patient', createRedisConnectionErrorLogger(logger)),
     prefix,
     redis,
   );
@@ -101,7 +101,7 @@ export function composeCore(opened: OpenedResources): WorkerCore {
   return { ...opened, agendas, wakeUps, channels, accounts, watch, sends, health, budget, upstream, ...feed };
 }
 
-function wakeUpsOf(channels: RedisChannels, prefix: string): WorkerCore['wakeUps'] {
+function wakeUpsOf(channels: RedisChannelSubscriber, prefix: string): WorkerCore['wakeUps'] {
   const of = (name: AgendaName): AgendaWakeUps => new RedisAgendaWakeUps(channels, prefix, name);
   return { poll: of('poll'), relay: of('relay'), dispatch: of('dispatch'), schedule: of('schedule') };
 }
@@ -119,7 +119,7 @@ function composeFeed(
   const feed = traces?.feed.interceptStore(store) ?? store;
   const budgeted = metrics.feed.observeSource(new AccountFeedSource(upstream));
   const source = traces?.feed.interceptSource(budgeted) ?? budgeted;
-  const volatileFields = new RedisVolatileFields(redis, prefix);
+  const volatileFields = new RedisVolatileFieldStore(redis, prefix);
   // The default account comes from the environment and has no date of its own: use the start of its
   // event log. An upstream outage at the first start is logged there before the first poll.
   const addedAt = async (account: string): Promise<number | undefined> =>

@@ -1,6 +1,6 @@
 import { BullModule } from '@nestjs/bullmq';
 import type { DynamicModule } from '@nestjs/common';
-import { type QueueName, queuePrefix } from '#platform';
+import { type QueueName, queueRedisKeyPrefix } from '#platform';
 import type { WorkerCore } from './compose.js';
 import { CORE } from './tokens.js';
 
@@ -17,7 +17,7 @@ export function registerQueue(name: QueueName): DynamicModule {
     inject: [CORE],
     useFactory: ({ redis, environment }: WorkerCore) => ({
       connection: redis,
-      prefix: queuePrefix(environment.REDIS_KEY_PREFIX, name),
+      prefix: queueRedisKeyPrefix(environment.REDIS_KEY_PREFIX, name),
     }),
   });
 }

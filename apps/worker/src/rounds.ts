@@ -5,7 +5,7 @@ import {
   type AgendaWakeUps,
   type ScheduledTask,
   type Logger,
-  DUE_TIMES_CHECK_INTERVAL_MS,
+  ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
 } from '#platform';
 import type { AccountFollower } from './account-watch.js';
@@ -251,15 +251,15 @@ export class RoundSchedule implements AccountFollower {
   }
 
   /**
-   * Runs a task. The recurring tasks of an account that does not exist end: if an account is removed while no worker
-   * runs, its tasks stay on the agenda. If the account is new and this process does not know it yet, its survey is scheduled
+   * Runs a task. If the account does not exist, ends its recurring tasks: if an account is removed while no worker runs,
+   * its tasks stay on the agenda. If the account is new and this process does not know it yet, its survey is scheduled
    * as soon as the process knows it, and the survey schedules the other tasks.
    */
   private async runRound({ account, round }: ClaimedTask): Promise<RoundEnd> {
     try {
       if (round === SURVEY) {
         if (!this.accounts.has(account)) return { next: undefined };
-        return { next: { everyMs: DUE_TIMES_CHECK_INTERVAL_MS }, others: await this.survey(account) };
+        return { next: { everyMs: ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS }, others: await this.survey(account) };
       }
       const next = await this.role.rounds[round]?.run(account);
       return { next: isRecurring(next) && !this.accounts.has(account) ? undefined : next };

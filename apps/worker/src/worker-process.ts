@@ -27,7 +27,7 @@ import {
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
-import { type BlobPeers, SharedBlobStoreChecker, BlobStoreMonitor, openBlobStore } from '#blobs';
+import { type BlobPeers, BlobStoreSharingChecker, BlobStoreMonitor, openBlobStore } from '#blobs';
 import { openStatsRecorder } from '#metrics';
 import { startTracing } from '#tracing';
 import { WorkerMetrics } from './metrics/worker-metrics.js';
@@ -49,7 +49,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
     const instance = createProcessInstance(readVersionWithBuildHash(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = environment.WORKER_ROLES.includes('relay')
-      ? new SharedBlobStoreChecker(blobs, gatewayPeers(redis, environment, instance), logger)
+      ? new BlobStoreSharingChecker(blobs, gatewayPeers(redis, environment, instance), logger)
       : undefined;
     const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
     await blobStoreMonitor.start();

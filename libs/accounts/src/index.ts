@@ -54,7 +54,7 @@ export { RedisAccountEraser } from './redis/redis-account-eraser.js';
 export { RedisAccountStore } from './redis/redis-account-store.js';
 export { RedisApiKeyStore } from './redis/redis-api-key-store.js';
 export {
-  createEnvironmentAccountDirectory,
+  createAccountDirectoryFromEnvironment,
   createAccountRegistry,
   createAccountDirectory,
   createApiKeyRegistry,

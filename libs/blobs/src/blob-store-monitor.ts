@@ -1,9 +1,12 @@
 import { type Logger, withDeadline } from '#platform';
-import type { SharedBlobStoreChecker } from './shared-blob-store-checker.js';
+import type { BlobStoreSharingChecker } from './blob-store-sharing-checker.js';
 import type { BlobStore } from './blob-store.js';
 
 const CHECK_INTERVAL_MS = 60_000;
-/** Time after which a check counts as failed, in milliseconds. Calls to a directory that hangs do not end by themselves. */
+/**
+ * Time after which a check counts as failed, in milliseconds. A timeout is needed, because a file system call may
+ * never end if the blob store is a directory on a network share that hangs.
+ */
 const CHECK_TIMEOUT_MS = 25_000;
 
 /**
@@ -13,7 +16,7 @@ const CHECK_TIMEOUT_MS = 25_000;
 export class BlobStoreMonitor {
   private timer: NodeJS.Timeout | undefined;
   private reason: string | undefined;
-  /** The check that has not ended yet. */
+  /** The check that is in progress, if any. */
   private running: Promise<void> | undefined;
 
   /**
@@ -25,7 +28,7 @@ export class BlobStoreMonitor {
     private readonly blobs: Pick<BlobStore, 'check'>,
     private readonly logger: Logger,
     private readonly everyMs = CHECK_INTERVAL_MS,
-    private readonly sharing?: Pick<SharedBlobStoreChecker, 'check' | 'removeMark' | 'unseenPeers'>,
+    private readonly sharing?: Pick<BlobStoreSharingChecker, 'check' | 'removeMark' | 'unseenPeers'>,
     private readonly timeoutMs = CHECK_TIMEOUT_MS,
   ) {}
 
@@ -54,7 +57,10 @@ export class BlobStoreMonitor {
     await this.sharing?.removeMark();
   }
 
-  /** Calls the store, with at most one call at a time, because a call that hangs keeps a thread of the process busy. */
+  /**
+   * Starts a check, or waits for the check that is already in progress. Only one check runs at a time, because a call
+   * that hangs keeps a thread of the process busy.
+   */
   private useStore(): Promise<void> {
     this.running ??= (async () => {
       try {

@@ -12,8 +12,8 @@ export class CountedAndHashedContent implements AsyncIterable<Buffer> {
     private readonly content: Readable,
     private readonly limit: number,
   ) {
-    // Without this listener, an error of the content would end the process. Reading the content later throws
-    // the same error.
+    // Without this listener, an `error` event of the content stream would end the process. No error is lost: reading
+    // the content later throws the same error.
     content.on('error', () => undefined);
   }
 

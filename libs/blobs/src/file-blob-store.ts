@@ -39,7 +39,7 @@ export class FileBlobStore implements BlobStore {
     } catch (error) {
       await file.close();
       await rm(partial, { force: true });
-      // If the file is missing, it was removed during the upload, because its account was removed.
+      // If the temporary file no longer exists, it was removed during the upload, because its account was removed.
       throw isNotFound(error) ? unavailable(error) : error;
     }
     return { id, ...measured.measure() };

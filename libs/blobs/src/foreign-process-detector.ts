@@ -1,6 +1,6 @@
 import { type Logger, logMessageOf, withDeadline } from '#platform';
 import { type BlobStore, MAX_LISTED_PROCESS_MARKERS } from './blob-store.js';
-import { PROCESS_MARKER_TTL_MS } from './shared-blob-store-checker.js';
+import { PROCESS_MARKER_TTL_MS } from './blob-store-sharing-checker.js';
 
 /** Timeout for listing the running processes, in milliseconds. */
 const LIST_TIMEOUT_MS = 2_000;
@@ -23,8 +23,8 @@ export class ForeignProcessDetector {
   ) {}
 
   /**
-   * Returns true if the blob store has the marker of a process that is not known to this installation, or if that cannot
-   * be found out. The marker of a process that was killed counts until it expires.
+   * Returns true if the blob store has the marker of a process that is not known to this installation. Also returns
+   * true if this cannot be determined. The marker of a process that was killed counts until it expires.
    * @throws {BlobStoreUnavailableError} if the blob store cannot be used
    */
   async hasForeignProcesses(): Promise<boolean> {
@@ -32,7 +32,7 @@ export class ForeignProcessDetector {
     await this.blobs.mark(this.name);
     const marks = await this.blobs.marks();
     const now = marks.find(({ id }) => id === this.name)?.storedAt;
-    // The store lists a limited number of markers. At the limit, markers may be missing.
+    // The store lists a limited number of markers. At the limit, the marker of a foreign process may be missing.
     if (now === undefined || marks.length >= MAX_LISTED_PROCESS_MARKERS) return true;
     const known = await this.known();
     if (known === undefined) return true;

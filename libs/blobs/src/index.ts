@@ -11,7 +11,7 @@ export {
   type StoredBlob,
 } from './blob-store.js';
 export { ForeignProcessDetector } from './foreign-process-detector.js';
-export { type BlobPeers, SharedBlobStoreChecker } from './shared-blob-store-checker.js';
+export { type BlobPeers, BlobStoreSharingChecker } from './blob-store-sharing-checker.js';
 export { BlobStoreMonitor } from './blob-store-monitor.js';
 export { FileBlobStore } from './file-blob-store.js';
 export { openBlobStore } from './open-blob-store.js';

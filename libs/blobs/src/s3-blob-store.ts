@@ -50,7 +50,10 @@ export interface S3Location {
  */
 export class S3BlobStore implements BlobStore {
   private readonly client: S3Client;
-  /** One id for all checks of this process, so that at most one object is left if objects cannot be deleted. */
+  /**
+   * Id of the test object that a check writes and deletes. All checks of this process use the same id, so that at
+   * most one test object is left if objects cannot be deleted.
+   */
   private readonly probeId = newId('blb');
 
   /** @param callMs timeout of one call to the S3 server, in milliseconds; an upload makes several calls */
@@ -60,8 +63,8 @@ export class S3BlobStore implements BlobStore {
   ) {
     this.client = new S3Client({
       forcePathStyle: location.pathStyle,
-      // S3 servers other than Amazon's do not support the newer checksums. TLS and the signature protect the
-      // content.
+      // Some S3 servers other than Amazon's do not support the checksums that the AWS SDK adds by default. TLS and
+      // the signature of each request protect the content without these checksums.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
@@ -157,8 +160,8 @@ export class S3BlobStore implements BlobStore {
         { abortSignal: signal },
       ),
     );
-    // One reply of S3 lists up to 1,000 objects and costs the same for any number, so the request sets no
-    // limit.
+    // One reply of S3 lists up to 1,000 objects and costs the same for any number of objects, so the request sets
+    // no limit.
     return (page.Contents ?? [])
       .slice(0, count)
       .flatMap(({ Key, LastModified }) =>

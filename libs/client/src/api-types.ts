@@ -99,7 +99,7 @@ export type Send = {
      */
     reason: string | null;
     /**
-     * Look-ups of the send among the messages of its recipient. The list has at most 20 look-ups, oldest first: the first look-up and the latest 19 look-ups. A poll that found the message of the send is listed as a look-up only if Tidings did not yet know whether the messaging service had accepted the send. Sends in events and timelines do not have the field `lookups`.
+     * Look-ups of the send. A look-up tries to find the message of the send among the messages of the recipient. The list has at most 20 look-ups, oldest first: the first look-up and the latest 19 look-ups. A poll that found the message of the send is listed as a look-up only if Tidings did not yet know whether the messaging service had accepted the send. Sends in events and timelines do not have the field `lookups`.
      */
     lookups?: Array<SendLookup>;
 };
@@ -222,7 +222,7 @@ export type ConversationList = {
      */
     next: string | null;
     /**
-     * Cursor of the event log, taken before this page of conversations was read. Read the events after this cursor to keep the page up to date. Some events after the cursor may report changes that the page already includes.
+     * Cursor of the event log: the end of the log just before Tidings read this page of conversations. Read the events after this cursor to keep the page up to date. Some events after the cursor may report changes that the page already includes.
      */
     after: string;
 };
@@ -243,7 +243,7 @@ export type SendOfMessage = {
 export type MessageEntry = {
     kind: 'message';
     /**
-     * Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the time of the message.
+     * Timestamp of the message. Null if the messaging service gave no timestamp. Messages without a timestamp are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the timestamp of the message.
      */
     at: string | null;
     message: Message;
@@ -276,7 +276,7 @@ export type Timeline = {
      */
     next: string | null;
     /**
-     * Cursor of the event log, taken before this page of the timeline was read. The events after this cursor report every change that the page does not include.
+     * Cursor of the event log: the end of the log just before Tidings read this page of the timeline. The events after this cursor report every change that the page does not include.
      */
     after: string;
     /**
@@ -827,7 +827,7 @@ export type AuditEntry = {
      */
     action: string;
     /**
-     * Id of the account, API key, token, webhook or send that the action changed. Null if the entry has the field `subjects`.
+     * Id of the account, API key, session, token, webhook or send that the action was about. Null if the entry has the field `subjects`.
      */
     subject: string | null;
     /**
@@ -974,11 +974,11 @@ export type OlderMessageReads = {
 
 export type DetectionDelay = {
     /**
-     * Median time from a message’s timestamp to its event, in milliseconds. The detection delay is corrected for the difference between the clocks of the messaging service and Tidings. Null if no detection delay was measured.
+     * Median of the detection delay (the time from a message’s timestamp to its event), in milliseconds. The detection delay is corrected for the difference between the clocks of the messaging service and Tidings. Null if no detection delay was measured.
      */
     p50Ms: number | null;
     /**
-     * 95th percentile of the time from a message’s timestamp to its event, in milliseconds. Null if no detection delay was measured. The error of `p50Ms` and `p95Ms` is at most 7.3 %.
+     * 95th percentile of the detection delay (the time from a message’s timestamp to its event), in milliseconds. Null if no detection delay was measured. The error of `p50Ms` and `p95Ms` is at most 7.3 %.
      */
     p95Ms: number | null;
     /**
@@ -1048,7 +1048,7 @@ export type PollerStatus = {
      */
     due: number;
     /**
-     * How long the most overdue contact has been due, in milliseconds.
+     * Time since the most overdue contact became due for a poll, in milliseconds.
      */
     lagMs: number;
     /**
@@ -1077,7 +1077,7 @@ export type PollerStatus = {
     volatileFields: Array<VolatileField>;
     deep: OlderMessageReads;
     /**
-     * Delay between new messages and their events.
+     * Detection delay: time from a message’s timestamp to its event.
      */
     detectionDelay: DetectionDelay;
     /**
@@ -1145,7 +1145,7 @@ export type DeliveriesStatus = {
      */
     counts: DeliveryCounts;
     /**
-     * Number of webhooks: all, disabled, and with a delivery that is due.
+     * Numbers of webhooks: all webhooks, disabled webhooks, and webhooks with a delivery that is due.
      */
     endpoints: WebhookCounts;
     /**
@@ -1153,7 +1153,7 @@ export type DeliveriesStatus = {
      */
     failing: Array<FailingWebhook>;
     /**
-     * How long the most overdue delivery has been due, in milliseconds.
+     * Time since the most overdue delivery became due for an attempt, in milliseconds.
      */
     oldestDueMs: number;
     /**
@@ -1302,7 +1302,7 @@ export type Stats = {
      */
     detectionDelayMs: DelayStats;
     /**
-     * Time from an event to its receipt by a webhook, by the minute of the receipt. The delivery delay of a replayed event is measured from the time when the event was recorded, not from the time of the replay.
+     * Delivery delays: times from an event to its receipt by a webhook, by the minute of the receipt. The delivery delay of a replayed event is measured from the time when the event was recorded, not from the time of the replay.
      */
     deliveryDelayMs: DelayStats;
     requests: RequestStats;
@@ -1353,7 +1353,7 @@ export type NewSend = {
      */
     phoneNumber: string;
     /**
-     * Type of the message: text, audio, or any other type of the messaging service. Default: `text`.
+     * Type of the message: text, audio, or any other message type that the messaging service supports. Default: `text`.
      */
     type?: string | null;
     /**
@@ -1394,7 +1394,7 @@ export type NewSendForm = {
      */
     phoneNumber: string;
     /**
-     * Type of the message: text, audio, or any other type of the messaging service. Default: `text`.
+     * Type of the message: text, audio, or any other message type that the messaging service supports. Default: `text`.
      */
     type?: string;
     /**

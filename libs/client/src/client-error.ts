@@ -11,15 +11,16 @@ export class TidingsError extends Error {
   readonly status: number;
   /** Id of the request in the logs of the gateway, if the gateway sent one. */
   readonly requestId: string | undefined;
-  /** The fields of the request that are at fault. */
+  /** The invalid fields of the request, each with the reason. Empty if the error is not about single fields. */
   readonly fields: readonly FieldError[];
   /** Time that the gateway asks the client to wait before a retry, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /** Idempotency key of the send that failed; see {@link TidingsConnectionError.idempotencyKey}. */
   idempotencyKey?: string;
   /**
-   * True if the gateway may have executed the request nevertheless: this attempt or an earlier one got no answer of the
-   * gateway, a status from 500 on, or the code `idempotency_in_progress`.
+   * True if the gateway may have executed the request although the call failed. This is the case if any attempt of
+   * the call got no answer from the gateway itself, a status of 500 or above, or the code
+   * `idempotency_in_progress`.
    */
   mayHaveBeenExecuted = false;
 
@@ -35,8 +36,8 @@ export class TidingsError extends Error {
 }
 
 /**
- * Thrown if a request gets no answer: the gateway cannot be reached, or does not answer in time. `cause` says
- * why.
+ * Thrown if a request gets no usable answer: the gateway cannot be reached, does not answer in time, or its answer is
+ * incomplete or unreadable. `cause` says why.
  */
 export class TidingsConnectionError extends Error {
   /**

@@ -29,22 +29,22 @@ export interface SendOptions extends CallOptions {
    */
   idempotencyKey?: string;
   /**
-   * A file to send. In Node.js, `await fs.openAsBlob(path)` returns a file that is read while it is sent.
-   * Such a file is never in memory as a whole.
+   * A file to send. In Node.js, `await fs.openAsBlob(path)` returns a file whose content is read only while it is
+   * being sent, so that it is never in memory as a whole.
    */
   file?: Blob;
   /** File name that the recipient sees. */
   fileName?: string;
 }
 
-/** Selects sends. */
+/** Options of {@link Tidings.sends}: which sends it returns. */
 export interface SendFilter extends CallOptions {
   status?: Send['status'];
   reference?: string;
   phoneNumber?: string;
 }
 
-/** Selects deliveries. */
+/** Options of {@link Tidings.deliveries}: which deliveries it returns. */
 export interface DeliveryFilter extends CallOptions {
   status?: Delivery['status'];
   /**
@@ -61,7 +61,7 @@ export interface DeliveryFilter extends CallOptions {
 export interface WaitOptions extends CallOptions {
   /**
    * How long {@link Tidings.waitFor} waits for a send to reach the status before it throws an error, in milliseconds.
-   * One second is allowed for a read however short this time is. Default: 300,000.
+   * Reading the send may take up to one second even if this time is shorter. Default: 300,000.
    */
   timeoutMs?: number;
 }
@@ -70,14 +70,14 @@ export interface WaitOptions extends CallOptions {
 export type AwaitedStatus = (typeof PROGRESS)[number];
 
 const PROGRESS = ['accepted', 'sent', 'delivered', 'read'] as const;
-/** Statuses in which a send makes no further progress by itself. */
+/** Statuses at which {@link Tidings.waitFor} throws an error: the send has ended, or its outcome is unknown. */
 const ENDED: ReadonlySet<string> = new Set(['failed', 'expired', 'cancelled', 'unknown']);
 const DEFAULT_WAIT_MS = 300_000;
 const FIRST_CHECK_MS = 250;
 const MAX_CHECK_MS = 3_000;
-/** Time that a send's read may take however short the wait is, in milliseconds. */
+/** Time that {@link Tidings.waitFor} allows for reading the send even if its wait is shorter, in milliseconds. */
 const MIN_READ_MS = 1_000;
-/** Longest delay of a timer of JavaScript, in milliseconds. */
+/** Longest delay that a JavaScript timer supports, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const PAGE = 100;
 
@@ -218,7 +218,7 @@ export class Tidings {
   /** Iterates over the contacts of the messaging service. */
   async *contacts({ signal }: CallOptions = {}): AsyncGenerator<Contact, void, void> {
     const list = (await this.get('/v1/contacts', {}, signal)) as ContactList | Contact[];
-    // With CONTACTS_SHAPE=upstream, the gateway returns the list as the messaging service does.
+    // With CONTACTS_SHAPE=upstream, the gateway passes on the messaging service's reply, which may be a bare array.
     yield* Array.isArray(list) ? list : list.contacts;
   }
 

@@ -2,11 +2,11 @@ import type { Conversation, Event, Send } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
 import { backoffMs, isTransientError, pause, type RetryingRequester } from './retrying-requester.js';
 
-/** Selects events. */
+/** Options of {@link Tidings.events}: where the stream starts, which events it returns, and callbacks. */
 export interface EventOptions {
   /**
-   * Cursor after which the events begin: {@link EventStream.cursor} of an earlier stream, or `now` for new events only.
-   * By default, new events only.
+   * The stream starts with the first event after this cursor: {@link EventStream.cursor} of an earlier stream, or
+   * `now` for new events only. By default, new events only.
    */
   after?: string | undefined;
   /** Event types or patterns, for example `['message.*']`. By default, all types. */

@@ -59,7 +59,7 @@ function withoutRetries(): Tidings {
 const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
 
 describe('a wait for the status of a send', () => {
-  it('ends in time if the gateway gives no answer, also between the retries of a read', async () => {
+  it('ends at its time limit even if the gateway does not answer or requests a longer wait before a retry', async () => {
     const patient = clientWith({ timeoutMs: 30_000 });
     answers = [silence];
     const began = performance.now();
@@ -76,7 +76,7 @@ describe('a wait for the status of a send', () => {
     expect(performance.now() - began).toBeLessThan(5_000);
   });
 
-  it('ends with the reason of the caller’s signal if that is aborted', async () => {
+  it('fails with the abort reason if the caller aborts the signal that it passed', async () => {
     answers = [silence];
     const stop = new AbortController();
     const waiting = clientWith({ timeoutMs: 30_000 }).waitFor({ id: 'snd_1' }, 'sent', {
@@ -117,7 +117,7 @@ describe('a send by the client library', () => {
     expect(requests.at(-1)?.headers['idempotency-key']).not.toBe(keys[0]);
   });
 
-  it('has an idempotency key also where crypto.randomUUID is missing, as in browsers on pages without HTTPS', async () => {
+  it('has an idempotency key even if crypto.randomUUID is missing, as in browsers on pages without HTTPS', async () => {
     answers = [ok];
     Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
     try {
@@ -237,10 +237,13 @@ describe('the client library', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it.each([[{ contacts: [{ id: 'c1' }] }], [[{ id: 'c1' }]]])('reads the contact list %j', async (list) => {
-    answers = [json(list)];
-    const ids: unknown[] = [];
-    for await (const { id } of tidings.contacts()) ids.push(id);
-    expect(ids).toEqual(['c1']);
-  });
+  it.each([[{ contacts: [{ id: 'c1' }] }], [[{ id: 'c1' }]]])(
+    'reads the contacts from the reply %j',
+    async (list) => {
+      answers = [json(list)];
+      const ids: unknown[] = [];
+      for await (const { id } of tidings.contacts()) ids.push(id);
+      expect(ids).toEqual(['c1']);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import type { Problem } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
 
-/** How a client reaches the gateway. */
+/** Options of a client's requests: the gateway's address, authentication, time limit and retries. */
 export interface ConnectionOptions {
   /** Address of the gateway, for example `https://tidings.internal`. */
   baseUrl: string;
@@ -32,14 +32,14 @@ export interface ClientRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** Longer than the gateway holds a request that waits for events (30 s). */
+/** Default of `timeoutMs`. It is longer than 30 s, the longest wait for events that a request can ask for. */
 const DEFAULT_TIMEOUT_MS = 40_000;
-/** As long as the gateway waits for an upload. */
+/** Default of `timeoutMs` for a request with a file: the time that the gateway allows for an upload. */
 const DEFAULT_UPLOAD_TIMEOUT_MS = 300_000;
 const DEFAULT_MAX_RETRIES = 4;
 /**
- * Maximum wait before the first retry, in milliseconds. The maximum doubles with each further retry. The
- * actual wait is random, so that clients do not all retry at the same time.
+ * Maximum wait before the first retry, in milliseconds. The maximum doubles with each further retry, up to
+ * {@link MAX_WAIT_MS}. The actual wait is random, so that clients do not all retry at the same time.
  */
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
@@ -173,7 +173,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 /** Returns true if the gateway may have executed, or be executing, a request that failed with this error. */
 function isOutcomeUnknown(error: unknown): boolean {
   if (!(error instanceof TidingsError)) return true;
-  // An answer that is not the gateway's, such as a proxy's, says nothing about the gateway.
+  // `unexpected`: another server answered, such as a proxy, so the gateway may or may not have got the request.
   return error.status >= 500 || error.code === 'idempotency_in_progress' || error.code === 'unexpected';
 }
 
@@ -183,7 +183,7 @@ export function isTransientError(error: unknown): boolean {
   return error instanceof TidingsError && TRANSIENT_STATUSES.has(error.status);
 }
 
-/** Returns the wait before a retry, in milliseconds. `attempt` is 0 for the first retry. */
+/** Returns how long to wait before a retry, in milliseconds. `attempt` is 0 for the first retry. */
 export function backoffMs(attempt: number): number {
   return Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS) * (0.5 + Math.random() / 2);
 }

@@ -1,12 +1,12 @@
 /**
- * Conversations, as front ends show them.
+ * Conversations, as front ends show them. A row is what the list of conversations shows of one conversation.
  *
  * | folder | contents |
  * |---|---|
  * | `row/`      | what a row consists of, and how messages and sends change it |
- * | `changes/`  | reports of changes to listeners |
- * | `search/`   | the words by which conversations are found |
- * | `redis/`    | how rows are stored; the scripts of relay and feed include `redis/lua/includes/` |
+ * | `changes/`  | how listeners are notified of changes of rows and sends |
+ * | `search/`   | the search words of contacts, and how search queries are parsed |
+ * | `redis/`    | how rows are stored; Lua scripts of relay and feed include files of `redis/lua/includes/` |
  * | `timeline/` | the messages and sends of a conversation in one list, newest first, read from upstream page by page |
  */
 export {
@@ -53,7 +53,7 @@ export {
 } from './timeline/ports.js';
 export {
   Timeline,
-  TIMELINE_PAGE_READ_MS,
+  TIMELINE_PAGE_READ_TIME_LIMIT_MS,
   type TimelinePage,
   type TimelinePorts,
 } from './timeline/timeline.js';

@@ -199,8 +199,8 @@ const START_UP_LINES =
   /^(Reading config|oO0Oo|Redis version|Valkey version|Configuration loaded|Server initialized|WARNING|$)/;
 
 /**
- * Returns the error for a server that did not start, from the last lines of its output. If the data file is
- * damaged, the message says how to repair it.
+ * Returns the error for a server that did not start. Its message quotes the last lines of the server's output. If the
+ * data file is damaged, the message also says how to repair it.
  */
 function reasonOf({ code, signal, lastOutput }: RedisExit, directory: string): Error {
   const words = lastOutput

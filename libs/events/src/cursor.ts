@@ -23,8 +23,8 @@ export function parseCursor(text: string): Cursor | undefined {
 }
 
 /**
- * Max value of each of the two numbers in the id of a Redis stream entry. Redis rejects numbers that need
- * more than 64 bits, and a range that starts after the greatest possible id.
+ * Max value of each of the two numbers in the id of a Redis stream entry. Redis rejects a greater number, and also
+ * a range that starts after the greatest possible id.
  */
 const LARGEST_PART = 2n ** 64n - 1n;
 

@@ -8,7 +8,10 @@ export interface EventDataFilter {
   sendId?: string;
 }
 
-/** The fields of an event's data that the filter compares. Their values are upstream's, so they may have any type. */
+/**
+ * The fields of an event's data that the filter compares. The ids of messages come from upstream, so they may have
+ * any type.
+ */
 interface FilteredData {
   message?: { id?: unknown } | null;
   send?: { id?: unknown } | null;
@@ -16,7 +19,7 @@ interface FilteredData {
 }
 
 /** Returns true if the filter selects events by the message or send in their data. */
-export function hasEventDataFilter({ messageId, sendId }: EventDataFilter): boolean {
+export function isEventDataFilterActive({ messageId, sendId }: EventDataFilter): boolean {
   return messageId !== undefined || sendId !== undefined;
 }
 
@@ -29,7 +32,7 @@ export function matchesEventDataFilter(
   // An event is parsed only if its JSON text contains the ids of the filter, because a read may examine
   // thousands of events.
   if (!mayContain(data, messageId) || !mayContain(data, sendId)) return false;
-  if (!hasEventDataFilter(filter)) return true;
+  if (!isEventDataFilterActive(filter)) return true;
   const { message, send, sendId: ownSend } = JSON.parse(data) as FilteredData;
   if (messageId !== undefined && !isId(message?.id, messageId)) return false;
   return sendId === undefined || isId(ownSend, sendId) || isId(send?.id, sendId);

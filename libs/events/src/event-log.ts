@@ -38,7 +38,7 @@ export interface EventRetention {
 export class CursorExpiredError extends Error {
   constructor() {
     super(
-      'The cursor is older than the oldest kept event, or it is from an earlier installation. Read from the oldest event, without a cursor.',
+      'The cursor is older than the oldest kept event, or it is from an event log that was lost. Read from the oldest event, without a cursor.',
     );
     this.name = 'CursorExpiredError';
   }

@@ -26,5 +26,5 @@ export { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js
 export {
   type ReaderLease,
   EventLogReaderLeaseLostError,
-  eventLogReaderLeaseKey,
+  eventLogReaderLeaseRedisKey,
 } from './redis-event-log-reader-lease.js';

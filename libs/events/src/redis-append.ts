@@ -35,8 +35,8 @@ export function eventLogRedisKeys(keys: AccountKeys): LogKeys {
 }
 
 /**
- * Returns the last arguments of a script that includes `append-events.lua`: the account, an epoch for a new
- * log, and the events to append.
+ * Returns the last arguments of a script that includes `append-events.lua`: the account, an epoch that is used only
+ * if the script creates the log, and the events to append.
  */
 export function appendEventsLuaArguments(account: string, events: readonly NewEvent[]): (string | number)[] {
   const epoch = randomBytes(8).toString('hex');

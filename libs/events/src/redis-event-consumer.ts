@@ -1,7 +1,7 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { LoggedEvent } from './event.js';
 import { eventLogRedisKeys } from './redis-append.js';
-import { eventLogReaderLeaseKey } from './redis-event-log-reader-lease.js';
+import { eventLogReaderLeaseRedisKey } from './redis-event-log-reader-lease.js';
 import { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 
 const readNewEventsScript = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');
@@ -24,7 +24,7 @@ export type ReadResult =
  * reads at a time. When another consumer takes over the lease, it first reads the events that the previous
  * consumer did not acknowledge.
  *
- * Scripts that store data derived from the events must check the lease (see `eventLogReaderLeaseKey`). Otherwise a
+ * Scripts that store data derived from the events must check the lease (see `eventLogReaderLeaseRedisKey`). Otherwise a
  * consumer that was paused could store outdated data after another consumer has taken over.
  */
 export class RedisEventConsumer {
@@ -50,7 +50,7 @@ export class RedisEventConsumer {
     const { log, logCounters } = eventLogRedisKeys(keys);
     this.log = log;
     this.counters = logCounters;
-    this.lease = eventLogReaderLeaseKey(keys);
+    this.lease = eventLogReaderLeaseRedisKey(keys);
   }
 
   /**

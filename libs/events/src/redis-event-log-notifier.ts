@@ -1,4 +1,4 @@
-import { accountKeys, type RedisChannels } from '#platform';
+import { accountKeys, type RedisChannelSubscriber } from '#platform';
 import { type EventLogNotifier, EventLogFollower } from './event-log-notifier.js';
 import { channelOfNewEvents } from './redis-append.js';
 
@@ -11,7 +11,7 @@ export class RedisEventLogNotifier implements EventLogNotifier {
   private readonly followers = new Map<string, Set<EventLogFollower>>();
 
   constructor(
-    private readonly channels: RedisChannels,
+    private readonly channels: RedisChannelSubscriber,
     private readonly prefix: string,
   ) {}
 
@@ -26,9 +26,9 @@ export class RedisEventLogNotifier implements EventLogNotifier {
   follow(account: string): EventLogFollower {
     const channel = channelOfNewEvents(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
-    // A new follower is not notified of earlier events. So its first wait ends early, and the caller then reads
-    // the log. `onGap` ends the wait when a new subscription begins. If the channel was already subscribed, the
-    // argument `false` ends the wait.
+    // A new follower is not notified of earlier events, so its first wait must end early. The caller then reads the
+    // log. If the channel is not yet subscribed, `onGap` ends the wait when the subscription begins. If it is, the
+    // first wait ends at once, because `hasMissedNothing` is false.
     const follower = new EventLogFollower(existing === undefined, (leaving) => {
       this.removeFollower(channel, leaving);
     });

@@ -19,6 +19,6 @@ export class EventLogReaderLeaseLostError extends Error {
 }
 
 /** Returns the Redis key of the lease for reading an account's event log; see {@link ReaderLease}. */
-export function eventLogReaderLeaseKey(keys: AccountKeys): string {
+export function eventLogReaderLeaseRedisKey(keys: AccountKeys): string {
   return keys('events', 'reader');
 }

@@ -1,6 +1,6 @@
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient, readRedisTime } from '#platform';
 import { type Cursor, isLogPositionBefore } from './cursor.js';
-import { hasEventDataFilter } from './event-data-filter.js';
+import { isEventDataFilterActive } from './event-data-filter.js';
 import {
   CursorExpiredError,
   type EventFilter,
@@ -58,7 +58,8 @@ export class RedisEventLog implements EventLog {
     if (after !== undefined && (after.epoch !== epoch || isLogPositionBefore(after.position, trimmed))) {
       throw new CursorExpiredError();
     }
-    // If retention has emptied the log, a cursor at its beginning would count as expired.
+    // If the log is empty, the cursor is placed after the last removed event. A cursor before that event would
+    // count as expired.
     const isEmpty = after === undefined && position === BEFORE_FIRST;
     return { events, next: { epoch, position: isEmpty ? trimmed : position }, hasMore };
   }
@@ -179,6 +180,9 @@ export class RedisEventLog implements EventLog {
 function selectsAll(filter: EventFilter): boolean {
   const { types, contactId, accepts } = filter;
   return (
-    types === undefined && contactId === undefined && accepts === undefined && !hasEventDataFilter(filter)
+    types === undefined &&
+    contactId === undefined &&
+    accepts === undefined &&
+    !isEventDataFilterActive(filter)
   );
 }

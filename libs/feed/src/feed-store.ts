@@ -164,7 +164,7 @@ export interface ListCommit {
   unreadable: UnreadableElementHistory;
   /**
    * `upstream` is the hash of the upstream address from which the list was read. `service` is the hash of the
-   * first address that led to the same messaging service.
+   * earliest known address of the same messaging service.
    */
   upstream: string;
   service: string;
@@ -213,7 +213,10 @@ export interface ContactState {
   expediteRequests: number;
   /** Number of messages in the stored snapshot of the contact. */
   storedMessages: number;
-  /** False if the contact has no conversation row yet, because an earlier build stored the contact. */
+  /**
+   * False if the contact has no conversation row yet, because the contact was stored by an earlier build of
+   * Tidings, which had no rows.
+   */
   hasRow: boolean;
   /**
    * Id of the account's current event log. It changes if the log is lost and created again. Absent if the
@@ -386,7 +389,7 @@ export interface FeedStore {
    */
   contactRecord(account: string, contactId: string): Promise<{ raw: string; revision: number } | undefined>;
 
-  /** Returns contacts as JSON, as last committed, by id. Unknown contacts are left out. */
+  /** Returns the last committed form of each contact as JSON, by contact id. Unknown contacts are left out. */
   contactTexts(account: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 
   /**
@@ -454,7 +457,7 @@ export interface FeedStore {
     ms: number,
   ): Promise<ExpeditePollsResult>;
 
-  /** Requests that the contact list is read soon. Several requests before the read lead to one read. */
+  /** Requests that the contact list is read soon. Several requests before the read cause only one read. */
   requestContactListPoll(account: string): Promise<void>;
 
   /**

@@ -21,7 +21,7 @@ export { MIN_ABSENCE_UNTIL_DELETED_MS, type FeedSettings } from './poll/feed-set
 export { type DetectionDelay, type FeedOverview, type ListFault } from './schedule/feed-overview.js';
 export { type FeedStore, type PollCommit } from './feed-store.js';
 export { AgendaNotifyingFeedStore } from './redis/agenda-notifying-feed-store.js';
-export { POLL_TASK_NAMES, SchedulerPollAgenda } from './poll/poll-hints.js';
+export { POLL_TASK_NAMES, BackgroundPollAnnouncer } from './poll/poll-hints.js';
 export { type BudgetForecast, forecastPolling } from './schedule/polling-forecast.js';
 export {
   type ClaimedPoll,
@@ -29,7 +29,7 @@ export {
   type EndedClaim,
   type NextDue,
   POLL_LEASE_MS,
-  POLL_LEASE_RENEWAL_MS,
+  POLL_LEASE_RENEWAL_INTERVAL_MS,
   type PollKind,
   type PollQueue,
   type PollOutcome,
@@ -45,6 +45,6 @@ export {
 export { RecipientMessageReader } from './contacts/recipient-message-reader.js';
 export { RedisFeedStore } from './redis/redis-feed-store.js';
 export { RedisPollQueue } from './redis/redis-poll-queue.js';
-export { RedisVolatileFields } from './redis/redis-volatile-fields.js';
+export { RedisVolatileFieldStore } from './redis/redis-volatile-field-store.js';
 export { type VolatileField, type VolatileFieldStore } from './form/volatile-fields.js';
 export { type PollDueTimes, RedisPollDueTimeReader } from './redis/redis-poll-due-time-reader.js';

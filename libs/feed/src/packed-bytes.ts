@@ -1,4 +1,4 @@
-/** The stored bytes of a snapshot are damaged or have an unknown format. */
+/** Thrown if the stored bytes of a snapshot are damaged or have an unknown format. */
 export class DamagedSnapshotError extends Error {
   constructor() {
     super('The stored snapshot of a contact cannot be decoded.');

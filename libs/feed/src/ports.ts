@@ -13,7 +13,7 @@ export interface ClaimedRead {
   readonly consecutiveFailures: number;
   /** How long the contact had been overdue when it was claimed, in milliseconds. */
   readonly overdueMs: number;
-  /** The part of the account's request budget that polls can rely on, in requests per second. */
+  /** The part of the account's request budget that is available to polls, in requests per second. */
   readonly availableForPolls: number;
   /**
    * When the claim requested its budget token, by `performance.now()`. Absent once a request has used the
@@ -53,9 +53,9 @@ export type ReadPurpose = 'lookup' | 'confirmation' | 'poll' | ClaimedRead;
 /** Reads contacts and messages of an account from upstream, within the account's request budget. */
 export interface FeedSource {
   /**
-   * Reads the contact list, and passes each contact to a reader while the list arrives. A reply may contain
-   * several lists, so `newReader` creates a reader for each list. The result contains the reader of the
-   * contact list. The caller must close the result.
+   * Reads the contact list, and passes each contact to a reader while the list arrives. A reply may contain several
+   * lists, and only its end shows which of them is the contact list. `newReader` therefore creates a reader for
+   * each list, and the result contains the reader of the contact list. The caller must close the result.
    */
   listContacts<R extends ContactReader>(
     account: string,
@@ -95,11 +95,11 @@ export interface Sightings {
   contactId: string;
   /** Messages that were not known before this poll, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Known messages with a possible change of a field that is compared with sends, such as the text. */
+  /** Known messages in which a field that is compared with sends, such as the text, has or may have changed. */
   editedMessages: readonly UpstreamMessage[];
   /**
-   * Other changed messages: known messages with a change of a flag (`delivered`, `read`) or of another field,
-   * and deleted messages that appeared again.
+   * Other changed messages: known messages in which a flag (`delivered`, `read`) or a field that is not compared
+   * with sends has changed, and deleted messages that appeared again.
    */
   otherChangedMessages: readonly UpstreamMessage[];
   /**
@@ -136,7 +136,7 @@ export interface SendBinder {
   bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>>;
 
   /**
-   * Returns the send that each of these messages is bound to, by message id. Messages that belong to no send
+   * Returns the send that each of the given messages is bound to, by message id. Messages that belong to no send
    * are left out.
    */
   sendsOf(

@@ -68,8 +68,8 @@ export class FeedMetrics {
           this.stats.addDelay(account, 'detection', delayMs);
         }
       },
-      // A commit with a lease also ends the poll's claim. The queue's method `end`, which counts polls, is then not
-      // called. The poll is therefore counted here.
+      // A commit with a lease also ends the poll's claim, so the queue's method `end` is not called for this poll.
+      // `observeQueue` counts a poll when `end` is called, so this poll must be counted here.
       commitUnchangedPoll: ({ parameters: [, , { lease }], outcome }) => {
         if (lease !== undefined && 'result' in outcome && outcome.result !== undefined)
           this.polls.labels('head', 'done').inc();

@@ -21,17 +21,17 @@ export { registerRedisCommandMetrics } from './redis-metrics.js';
 export { RelayMetrics } from './relay-metrics.js';
 export { createBacklogReader } from './stats/redis-backlog.js';
 export {
-  MINUTE_COUNT_NAMES,
+  PER_MINUTE_COUNT_NAMES,
   type CountsByMinute,
   type MinuteCounts,
   addCount,
-  minuteOf,
+  minuteNumberAt,
   createZeroCounts,
 } from './stats/minute-counts.js';
 export { openStatsRecorder } from './stats/redis-stats-recorder.js';
 export { RedisStatsStore } from './stats/redis-stats-store.js';
-export { withSendCounting } from './stats/send-stats.js';
+export { wrapStoreToCountSends } from './stats/send-stats.js';
 export { type DelaySeries, type StatsOfLastHour, statsOfLastHour } from './stats/stats-of-last-hour.js';
 export { type Backlog, type ReadBacklog, type StatsCounter, StatsRecorder } from './stats/stats-recorder.js';
-export { type KeptStats, STATISTICS_MINUTES, type StatsStore } from './stats/stats-store.js';
+export { type KeptStats, STATISTICS_PERIOD_MINUTES, type StatsStore } from './stats/stats-store.js';
 export { UpstreamMetrics } from './upstream-metrics.js';

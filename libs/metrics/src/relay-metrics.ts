@@ -6,7 +6,7 @@ import {
   type Histogram,
   type PromMetrics,
 } from './prom-metrics.js';
-import { countSendStatus } from './stats/send-stats.js';
+import { countSendStatusChange } from './stats/send-stats.js';
 import type { StatsCounter } from './stats/stats-recorder.js';
 
 /** The transitions that record the outcome of a POST. */
@@ -45,7 +45,7 @@ export class RelayMetrics {
         if (!('result' in outcome) || outcome.result === undefined) return;
         if (ATTEMPTS.has(transition)) this.attempts.labels(transition).inc();
         this.countStatus(before, outcome.result);
-        countSendStatus(this.stats, account, before, outcome.result);
+        countSendStatusChange(this.stats, account, before, outcome.result);
       },
       fence: ({ parameters: [, before], outcome }) => {
         if ('result' in outcome && outcome.result.kind === 'fenced')

@@ -120,7 +120,7 @@ export class UpstreamMetrics {
   private countRequest(account: string, outcome: ObservedRequest['outcome']): void {
     if ('error' in outcome) {
       const { error } = outcome;
-      // A request that was not sent is not counted.
+      // The statistics of the account do not count a request that was not sent.
       if (!(error instanceof UpstreamError) || error instanceof UpstreamRequestNotSentError) return;
       const isThrottled = error instanceof UpstreamStatusError && error.status === 429;
       this.stats.add(account, isThrottled ? 'requestsThrottled' : 'requestsFailed');

@@ -3,9 +3,9 @@
  *
  * | | |
  * |---|---|
- * | `calls/`       | interceptors and observers of method calls; calls that are joined into batches |
+ * | `calls/`       | how method calls are intercepted, observed and joined into batches |
  * | `environment/` | environment variables, read and checked once |
- * | `log/`         | the logger, the parts of an error that may be logged, and the beginning of a long text |
+ * | `log/`         | the logger; selection of the parts of an error that may be logged; truncation of long texts |
  * | `process/`     | start and stop of a process, its readiness, version and instance |
  * | `queue/`       | names and payloads of queues, and the agendas that say what is due |
  * | `redis/`       | the connection to Redis, its requirements, scripts, keys and clock |
@@ -18,7 +18,7 @@ export {
   type AgendaWakeUps,
   type ScheduledTask,
   type DueTasks,
-  DUE_TIMES_CHECK_INTERVAL_MS,
+  ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
 } from './queue/agenda.js';
 export { BackgroundTaskScheduler } from './queue/background-task-scheduler.js';
@@ -46,7 +46,7 @@ export {
   parseProcessInstance,
   heartbeatSetRedisKey,
   formatProcessInstance,
-  versionsMixedSince,
+  multipleVersionsRunningSince,
   namesOfProcessesWithKnownVersion,
   createProcessInstance,
 } from './process/process-instance.js';
@@ -66,7 +66,7 @@ export {
   type StartContext,
   PROCESS_STOP_TIMEOUT_MS,
 } from './process/process-lifecycle.js';
-export { type QueueName, type QueuePayloads, queuePrefix } from './queue/queues.js';
+export { type QueueName, type QueuePayloads, queueRedisKeyPrefix } from './queue/queues.js';
 export { parseRedisAddress, type RedisAddress } from './environment/redis-address.js';
 export {
   closeRedis,
@@ -87,9 +87,9 @@ export { RedisAgenda } from './queue/redis-agenda.js';
 export { RedisAgendaWakeUps } from './queue/redis-agenda-wake-ups.js';
 export { type AgendaName, type Agendas, createAgendas } from './queue/redis-agendas.js';
 export { checkRedisRequirements } from './redis/redis-requirements.js';
-export { createConnectionErrorLogger, openRedisAndCheckRequirements } from './redis/redis-start.js';
+export { createRedisConnectionErrorLogger, openRedisAndCheckRequirements } from './redis/redis-start.js';
 export { NestFrameworkLogger } from './log/nest-framework-logger.js';
-export { type ChannelListener, RedisChannels } from './redis/redis-channels.js';
+export { type ChannelListener, RedisChannelSubscriber } from './redis/redis-channel-subscriber.js';
 export { RedisSubscriptionMonitor } from './redis/redis-subscription-monitor.js';
 export { RedisClock } from './redis/redis-clock.js';
 export { readLiveHeartbeatMembers, RedisHeartbeat, HEARTBEAT_TTL_MS } from './redis/redis-heartbeat.js';

@@ -28,7 +28,7 @@ export { RedisSendList } from './redis/redis-send-list.js';
 export { RedisUpstreamHealth } from './outage/redis-upstream-health.js';
 export {
   LOST_JOB_CHECK_DELAY_MS,
-  RelayJobsWithReconcileTask,
+  ReconcileSchedulingRelayJobs,
   RELAY_TASK_NAMES,
   type RelayHints,
 } from './jobs/relay-hints.js';
@@ -63,5 +63,5 @@ export {
   SendNotCancellableError,
   SendNotResolvableError,
 } from './send/send-service.js';
-export { StoredSendService } from './send/stored-send-service.js';
+export { StoreBackedSendService } from './send/store-backed-send-service.js';
 export { UpstreamProbe } from './outage/upstream-probe.js';

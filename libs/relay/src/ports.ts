@@ -17,8 +17,8 @@ export interface Sender {
   budgetOf(account: string): Promise<number>;
 
   /**
-   * Returns the function that must be called right before a POST. If the POST's token of the request budget has
-   * expired, the function replaces the token. `RelayStore.fence` took the token when it marked the send as `relaying`.
+   * Returns the function that must be called right before a POST whose token of the request budget was taken by
+   * `RelayStore.fence`. If this token has expired, the function takes a new one.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   budgetTokenCheckOf(account: string, requestedAt: number): BudgetTokenCheck;
@@ -66,9 +66,10 @@ export interface LookupOptions {
    */
   minListReadAt?: number;
   /**
-   * True if the read is incomplete unless the contact list was read at {@link minListReadAt} or later, and shows the
-   * known contacts of the recipient. If {@link minListReadAt} is given, the contacts whose phone number is not known
-   * must have been read since then, too. Used when the send is posted again after a complete look-up.
+   * If true, the read counts as complete only if the contact list was read at {@link minListReadAt} or later, the list
+   * contains all known contacts of the recipient, and the contacts whose phone number is not known were read at
+   * {@link minListReadAt} or later. Used when the send is posted after a complete look-up that does not find its
+   * message.
    */
   isListRequired?: boolean;
   /**
@@ -76,7 +77,7 @@ export interface LookupOptions {
    * look-up.
    */
   isLowPriority?: boolean;
-  /** An object to which the look-up adds what it reads, also if the look-up fails later. */
+  /** An object to which the look-up adds what it reads, even if the look-up fails later. */
   reads?: LookupReads;
 }
 

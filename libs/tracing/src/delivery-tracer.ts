@@ -13,7 +13,7 @@ export class DeliveryTracer {
   interceptAttempter(attempter: DeliveryAttempter): DeliveryAttempter {
     return interceptMethodCalls(attempter, {
       attempt: (proceed, endpoint, delivery, signal) =>
-        // Do not start a span that cannot be recorded. With a low sampling rate, this applies to nearly every attempt.
+        // Start a span only if it may be recorded. With a low sampling rate, nearly every attempt needs no span.
         delivery.trace !== undefined && this.tracing.mayRecord(delivery.trace)
           ? this.traced(proceed, endpoint, delivery, signal)
           : proceed(endpoint, delivery, signal),

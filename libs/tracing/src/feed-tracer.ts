@@ -140,9 +140,9 @@ function attributesOf(account: string, contactId: string | undefined): Attribute
 }
 
 /**
- * Returns the event with the trace context that its deliveries continue. An event of a send with a trace always gets a
- * trace context, because the caller may search for the trace of the send. Any other event gets a trace context only if
- * its span is recorded.
+ * Returns the event with the trace context of its span. The deliveries of the event continue this trace. If the
+ * event belongs to a send with a trace, it gets the context even if the span is not recorded, because the caller of
+ * the send may search for that trace. Any other event gets the context only if its span is recorded.
  */
 function withSpan(event: NewEvent, span: TraceSpan | undefined): NewEvent {
   if (span === undefined || (event.trace === undefined && !isSampled(span.context))) return event;

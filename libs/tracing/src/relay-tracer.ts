@@ -23,7 +23,7 @@ export class RelayTracer {
     }) as T;
   }
 
-  /** Creates the span of the stage (for example, the POST) that a transition of a send ends. */
+  /** Creates the span of the stage of a send, such as the POST, that has ended with the given transition. */
   private trace(
     account: string,
     { order, state: before }: SendRecord,

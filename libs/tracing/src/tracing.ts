@@ -44,11 +44,11 @@ export interface Tracing {
 
   start(name: string, start?: SpanStart): TraceSpan;
 
-  /** Exports the remaining spans, within a bounded time, and stops. */
+  /** Exports the spans that are not exported yet, and stops tracing. The time for the export is limited. */
   close(): Promise<void>;
 }
 
-/** Returns true if the trace is recorded. In other traces, a span would only cost time, because it is not exported. */
+/** Returns true if the trace is recorded. If not, its spans are not exported, so creating them is useless. */
 export function isSampled(context: TraceContext): boolean {
   return (Number.parseInt(context.slice(-2), 16) & 1) === 1;
 }

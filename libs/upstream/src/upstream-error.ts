@@ -60,8 +60,8 @@ export class UpstreamStatusError extends UpstreamError {
 }
 
 /**
- * The account's upstream address leads to a Tidings gateway, this one or another, instead of the messaging
- * service. Requests would be relayed in a circle.
+ * The account's upstream address is wrong: it is the address of a Tidings gateway (this one or another), not of the
+ * messaging service. Gateways would relay requests to each other endlessly.
  */
 export class UpstreamIsTidingsError extends UpstreamError {
   /**
@@ -94,8 +94,8 @@ export class UpstreamReplyTooLargeError extends UpstreamReplyUnreadableError {
 }
 
 /**
- * Upstream's reply was too large to be read without a slot, and no slot became free in time: this process was
- * reading the maximum number of large replies. A retry may succeed.
+ * Upstream's reply was not read completely: it is large, and this process was reading the maximum number of large
+ * replies for too long, in total or from this upstream. A retry may succeed.
  */
 export class TooManyLargeRepliesError extends UpstreamError {
   constructor() {
@@ -104,8 +104,8 @@ export class TooManyLargeRepliesError extends UpstreamError {
 }
 
 /**
- * The request was not sent, because it could not be written in time or because the upstream address has
- * changed.
+ * The request was certainly not sent, for example because it could not be written in time or because the upstream
+ * address has changed.
  */
 export class UpstreamRequestNotSentError extends UpstreamError {
   constructor(options?: ErrorOptions) {
@@ -113,7 +113,7 @@ export class UpstreamRequestNotSentError extends UpstreamError {
   }
 }
 
-/** The request was not sent, because upstream is in an outage or refuses this account. */
+/** The request was not sent, because upstream is unavailable for this account: it is down or refuses the account. */
 export class UpstreamUnavailableError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {
     super('UpstreamUnavailableError', `requests to upstream are held: ${reason}`, options);

@@ -35,7 +35,7 @@ export interface UpstreamSend {
   type: string;
   message?: string;
   fileUrl?: string;
-  /** Additional form fields, by name. None of them may have the name of another property of the send. */
+  /** Additional form fields, by name. Their names must differ from those of the other fields, such as `message`. */
   extraFields?: Readonly<Record<string, string>>;
   file?: UpstreamFile;
 }
@@ -44,7 +44,7 @@ export interface UpstreamSend {
 export interface MessagePage extends ParsedList<UpstreamMessage> {
   /** When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date. */
   date?: number;
-  /** Hash of the body of the reply. Absent if the page was not read in one reply. */
+  /** Hash of the body of the reply. Absent if the page was put together from several replies. */
   digest?: string;
   /** True if the page has the digest that the caller knows. The messages are then not parsed. */
   isUnchanged?: true;
@@ -55,7 +55,7 @@ export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
 
 /**
  * Upstream's HTTP API. Each call makes one request without retries. A call fails if upstream takes longer than the
- * configured timeout. A call that fails throws the {@link UpstreamError} that says how it failed.
+ * configured timeout. A failed call throws an {@link UpstreamError}, whose subclass says how the call failed.
  */
 export interface Upstream {
   /**

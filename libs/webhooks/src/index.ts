@@ -20,7 +20,7 @@ export type { DeliveriesOverview, DeliveriesOverviewReader } from './delivery/de
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';
 export {
   DELIVERY_TASK_NAMES,
-  DeliveryJobsWithReconcileTask,
+  ReconcileSchedulingDeliveryJobs,
   DUE_DELIVERY_CHECK_DELAY_MS,
 } from './delivery/delivery-hints.js';
 export type { DeliveryJobs } from './delivery/delivery-jobs.js';
@@ -60,7 +60,7 @@ export { EndpointSecretManager, type Rotation } from './registry/endpoint-secret
 export {
   type EndpointStore,
   contactFilterSizeInBytes,
-  MAX_CONTACT_FILTER_BYTES,
+  MAX_CONTACT_FILTER_BYTES_PER_ENDPOINT,
 } from './endpoint/endpoint-store.js';
 export { EndpointIndex, isEventForEndpoint, type EndpointFilter } from './endpoint/endpoint-index.js';
 export { TestEventSender, type StartedTest } from './registry/test-event-sender.js';
@@ -75,6 +75,6 @@ export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
 export { type RequestedDelivery, SingleEventDeliverer } from './dispatch/single-event-deliverer.js';
 export { EventReplayer, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replayer.js';
-export { type Resolver, createSystemResolver } from './destination/resolver.js';
+export { type Resolver, createHostNameResolver } from './destination/resolver.js';
 export type { RetryPolicy } from './delivery/retry-policy.js';
 export { WebhookConflictError } from './endpoint/webhook-conflict.js';

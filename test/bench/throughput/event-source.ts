@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT_ID } from '#accounts';
-import { eventLogReaderLeaseKey, type NewEvent, RedisEventLog } from '#events';
+import { eventLogReaderLeaseRedisKey, type NewEvent, RedisEventLog } from '#events';
 import { accountKeys, type AccountKeys, newId } from '#platform';
 import type { Installation } from './installation.js';
 
@@ -47,7 +47,7 @@ export class EventSource {
    */
   async appendThenRelease(count: number): Promise<void> {
     const { client } = this.installation.redis;
-    const lease = eventLogReaderLeaseKey(this.keys);
+    const lease = eventLogReaderLeaseRedisKey(this.keys);
     const token = newId('req');
     await client.set(lease, token, 'PX', MAX_HOLD_MS);
     for (let first = 0; first < count; first += BATCH) await this.append(Math.min(BATCH, count - first));

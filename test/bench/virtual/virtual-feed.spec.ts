@@ -68,12 +68,12 @@ describe('the poll schedule in a simulation in virtual time', () => {
       0,
     );
 
-  it('has less than half the mean delay of polling all contacts in turn', () => {
+  it('has less than half the mean detection delay that results from polling all contacts in turn', () => {
     const late = sumOfMeanDelays(() => ours(allowance));
     expect(late).toBeLessThan(0.45 * sumOfMeanDelays(() => uniform(allowance)));
   });
 
-  it('has a smaller mean delay than fixed poll rates that are proportional to the square root of message rates', () => {
+  it('has a smaller mean detection delay than fixed poll rates that are proportional to the square root of the message rates', () => {
     const late = sumOfMeanDelays(() => ours(allowance));
     expect(late).toBeLessThan(sumOfMeanDelays((traffic) => staticRoot(allowance, traffic)));
   });
@@ -100,7 +100,7 @@ describe('the poll schedule in a simulation in virtual time', () => {
       10,
     ],
   ])(
-    'forecasts the mean and the 95th percentile of the detection delay to within a factor of two (traffic: %s)',
+    'has a detection delay whose mean and 95th percentile are forecast to within a factor of two (traffic: %s)',
     (_name, traffic, requestsPerSecond) => {
       const schedule = ours({ contacts: traffic.contacts, requestsPerSecond, bounds: BOUNDS });
       const forecasts: DelayForecast[] = [];

@@ -102,7 +102,7 @@ describe.each([
     await store.remove(id);
   }
 
-  it('leaves no Redis key and no file, and the data of other accounts is unchanged', async () => {
+  it('leaves no Redis key and no file of the account, and does not change the data of other accounts', async () => {
     const others = ['a-b', 'aa', 'default', '0a', 'a_'];
     for (const id of others) await fill(id, 20);
     const before = await everything();
@@ -117,7 +117,7 @@ describe.each([
     for (const id of others) expect(await blobs.list(id, '', 10)).toHaveLength(2);
   });
 
-  it('leaves no data that was written during or after the removal', async () => {
+  it('also deletes the data of the account that was written during or after its removal', async () => {
     await removed('a');
     const keys = accountKeys(prefix, 'a');
     let writing = true;
@@ -185,7 +185,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('is made by only one process at a time, so that no process deletes data of a new account with the same id', async () => {
+  it('is performed by only one process at a time: a second process could still be erasing when a new account gets the same id', async () => {
     await removed('a');
     let other: number | undefined;
     let asked = false;

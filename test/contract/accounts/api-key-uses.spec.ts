@@ -65,14 +65,14 @@ describe.each([
     expect((await store.lastUses([one, two])).get(one)).toBe(TIME + 60_000);
   });
 
-  it('do not change the stored keys, which earlier builds must be able to read', async () => {
+  it('are stored separately from the API keys, so that earlier builds can still read the keys', async () => {
     const id = await makeKey();
     const before = await redis.hgetall(keyOf('api-keys'));
     await record({ [id]: TIME });
     expect(await redis.hgetall(keyOf('api-keys'))).toEqual(before);
   });
 
-  it('are all recorded, even if they are too many for one script call', async () => {
+  it('are all recorded, even if there are too many of them for one call of the Redis script', async () => {
     const keys = Object.fromEntries(Array.from({ length: 1_201 }, (__, i) => [`key_${i}`, '{}']));
     await redis.hset(keyOf('api-keys'), keys);
     await store.recordUses(new Map(Object.keys(keys).map((id) => [id, TIME])));

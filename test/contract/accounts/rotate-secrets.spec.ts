@@ -29,7 +29,7 @@ import {
   EndpointSecretManager,
   RedisDeliveryStore,
   RedisEndpointStore,
-  createSystemResolver,
+  createHostNameResolver,
 } from '#webhooks';
 import { rotateAll } from '../../../apps/gateway/src/rotation/rotate-secrets.js';
 import { eventually } from '../../support/eventually.js';
@@ -89,7 +89,7 @@ describe.each([
   const registry = (cipher: SecretCipher): EndpointManager => {
     const check = new WebhookUrlChecker(
       new DestinationGuard(parseNetworks('127.0.0.0/8')),
-      createSystemResolver(),
+      createHostNameResolver(),
     );
     return new EndpointManager(
       endpoints,

@@ -108,7 +108,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
       expect(first).toMatchObject({ kind: 'message', message: { id: ids[0] }, send: null });
   });
 
-  it('returns all messages down to the oldest if upstream limits pages to 50 messages, and the list grows beyond one page', async () => {
+  it('returns all messages down to the oldest, even if upstream limits pages to 50 messages and the number of messages grows from 45 to 55', async () => {
     harness.control('settings', { limitCap: 50 });
     const timestamp = Date.now() - 3_600_000;
     const ids = harness.createMessages(contact, { count: 45, timestamp, intervalMs: 1_000 });
@@ -188,7 +188,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     });
   });
 
-  it('makes only one upstream request for two equal requests at the same time', async () => {
+  it('makes only one upstream request for two identical simultaneous requests', async () => {
     createMessages(30);
     await harness.sweep();
     const before = harness.countRequests(/messages/);

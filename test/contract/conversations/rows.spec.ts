@@ -94,7 +94,7 @@ describe('the conversation of a contact', () => {
     });
   });
 
-  it('counts unread messages whose ids are numbers', async () => {
+  it('also counts unread messages whose ids upstream returns as numbers', async () => {
     const { harness } = here;
     harness.control('settings', { idType: 'number' });
     const { contactId } = await here.createKnownContact(1);

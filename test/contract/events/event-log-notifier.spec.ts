@@ -1,7 +1,13 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type EventLogFollower, RedisEventLog, RedisEventLogNotifier } from '#events';
-import { closeRedis, openRedis, parseRedisAddress, RedisChannels, type RedisClient } from '#platform';
+import {
+  closeRedis,
+  openRedis,
+  parseRedisAddress,
+  RedisChannelSubscriber,
+  type RedisClient,
+} from '#platform';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -28,7 +34,7 @@ async function connect(url: string): Promise<{
   await once(redis, 'ready');
   const log = new RedisEventLog(redis, 'tidings');
   let [opened, revision] = [0, 0];
-  const channels = new RedisChannels(() => {
+  const channels = new RedisChannelSubscriber(() => {
     opened++;
     return open(url, 'patient');
   }, 'tidings');
@@ -161,7 +167,7 @@ describe('a listener for new events in the log', () => {
   it('counts as reliable only while it receives its own test messages through Redis; when these messages stop, it wakes every waiting caller', async () => {
     expect(one.notifier.isTrusted()).toBe(false);
     const notifier = new RedisEventLogNotifier(
-      new RedisChannels(() => open(server.url, 'patient'), 'tidings', one.redis),
+      new RedisChannelSubscriber(() => open(server.url, 'patient'), 'tidings', one.redis),
       'tidings',
     );
     const follower = notifier.follow(ACCOUNT);

@@ -72,8 +72,8 @@ async function dispatchAll(): Promise<void> {
   await consumer.release();
 }
 
-describe('the newest events', () => {
-  it('are the last events of the log, oldest first, and the next cursor is the end of the log', async () => {
+describe('a read of the newest events', () => {
+  it('returns the last events of the log, oldest first, and a cursor at the end of the log', async () => {
     expect((await log.readLast(ACCOUNT, 5)).events).toEqual([]);
     await log.append(ACCOUNT, many(1_203));
     const recorded = await all();
@@ -84,7 +84,7 @@ describe('the newest events', () => {
     }
   });
 
-  it('that match a filter are searched only among the last 5,000 events of the log', async () => {
+  it('that is filtered examines only the last 5,000 events of the log', async () => {
     await log.append(ACCOUNT, many(2, { contactId: 'c2' }));
     await log.append(ACCOUNT, many(4_999));
     const of = async (contactId: string): Promise<number[]> =>
@@ -237,7 +237,7 @@ describe('a read of the log', () => {
     ['m1', 'snd_2', false],
     ['m', undefined, false],
   ])(
-    'that is filtered by message %j and send %j compares whole ids',
+    'that is filtered by message and send returns only events with exactly these ids (message %j, send %j)',
     async (messageId, sendId, isSelected) => {
       const id = messageId === 'm' ? 'm1' : messageId;
       await log.append(ACCOUNT, [
@@ -260,7 +260,7 @@ describe('a read of the log', () => {
     expect((await log.read(ACCOUNT, now, 10)).events).toHaveLength(1);
   });
 
-  it('is refused for a cursor from before Redis lost the log', async () => {
+  it('is refused for a cursor that was returned before Redis lost the log', async () => {
     await log.append(ACCOUNT, many(1));
     const cursor = await log.end(ACCOUNT);
     await redis.flushall();
@@ -385,7 +385,7 @@ describe('consumers of the log', () => {
     }
   }
 
-  it('are refused while another consumer holds the lease, and are told how long that lease is still valid', async () => {
+  it('are refused while another consumer holds the lease; the refusal says how long that lease is still valid', async () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
     await log.append(ACCOUNT, many(10));
     expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);
@@ -404,7 +404,7 @@ describe('consumers of the log', () => {
     expect(restarts).toEqual([]);
   });
 
-  it('first receive the events of a crashed consumer, in order, once the lease of that consumer expires', async () => {
+  it('first receive, in order, the events that a crashed consumer did not acknowledge, once the lease of that consumer expires', async () => {
     const dead = consumerOf('dead', 200);
     await log.append(ACCOUNT, many(6));
     const left = await take(dead, 4);

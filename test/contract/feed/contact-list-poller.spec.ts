@@ -168,7 +168,7 @@ describe('a contact that is missing from the contact list', () => {
     expect(await harness.eventTypes()).toEqual(['contact.deleted']);
   });
 
-  it('is emitted as deleted, unless an unreadable element appeared in the list at the same time', async () => {
+  it('is emitted as deleted, unless an unreadable element appeared in the list when the contact vanished', async () => {
     const [unreadable, early, late] = ['1', '2', '3'].map((n) => harness.createContact(`+1555123456${n}`));
     await readWithUnreadable(0);
     harness.control('contacts/delete', { contactId: early });

@@ -294,7 +294,7 @@ describe('a read that checks older messages for changed flags', () => {
     await expectGaplessSequences();
   });
 
-  it('begins with the message just before the newest messages, even if these were read with another page limit', async () => {
+  it('includes the message just before the newest messages, even if the list has become shorter since the last read', async () => {
     harness.control('settings', { order: 'oldestFirst', limitCap: 20 });
     const contactId = harness.createContact(NUMBER);
     const now = Date.now();
@@ -333,7 +333,7 @@ describe('a read of all pages that finds a new message on the first page', () =>
 });
 
 describe('the first read of a contact', () => {
-  it('emits only messages that were less than a minute old at the first read of the contact list, and later ones, if that list contained the contact', async () => {
+  it('emits only messages newer than one minute before the first read of the contact list, if that list contained the contact', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'old', timestamp: Date.now() - 70_000 });
     const [fresh] = harness.createMessages(contactId, { text: 'fresh', timestamp: Date.now() - 50_000 });
@@ -343,7 +343,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('emits only messages that were less than a day old at the last read of a contact list without the contact, and later ones', async () => {
+  it('emits, for a contact that was missing from earlier contact lists, only messages newer than one day before the last of these lists', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });

@@ -70,7 +70,7 @@ describe('a first page that upstream fails to return', () => {
     return limits.flatMap((limit, i) => Array<number>((after[i] ?? 0) - (before[i] ?? 0)).fill(limit));
   }
 
-  it('is requested in full again by the next poll, because one failure may have another cause', async () => {
+  it('is requested in full by the next poll after a single failure, because a message need not be the cause of the failure', async () => {
     const { contactId } = await here.createKnownContact(50);
     here.harness.control('faults', { match: { path: '/messages' }, fault: { kind: 'status', status: 500 } });
     expect(await limitsOfPoll(contactId)).toEqual([20, 10]);
@@ -113,7 +113,7 @@ describe('a new message whose page upstream cannot return', () => {
   );
 
   it.each(['newestFirst', 'oldestFirst'])(
-    'does not prevent the detection of other new messages if it is the first on page 1, and the messages have equal timestamps (order of messages: %s)',
+    'does not prevent the detection of other new messages, even if the failing message is the first one on page 1 and timestamps are equal (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });

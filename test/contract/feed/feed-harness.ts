@@ -11,7 +11,7 @@ import {
   type FeedSource,
   type RecordedMessages,
   RecipientMessageReader,
-  RedisVolatileFields,
+  RedisVolatileFieldStore,
 } from '#feed';
 import {
   accountKeys,
@@ -58,7 +58,7 @@ export class FeedHarness {
         : (JSON.parse(event.data) as { message?: Record<string, unknown> }).message;
     },
   };
-  readonly volatile: RedisVolatileFields;
+  readonly volatile: RedisVolatileFieldStore;
   readonly logger = createLogger('test', 'silent');
 
   private constructor(
@@ -81,7 +81,7 @@ export class FeedHarness {
       listMessages: (_, contactId, page, limit, __, knownDigest) =>
         this.upstream.listMessages(address, contactId, page, limit, knownDigest),
     };
-    this.volatile = new RedisVolatileFields(redis, prefix);
+    this.volatile = new RedisVolatileFieldStore(redis, prefix);
     this.list = new ContactListPoller(this.store, this.source, MIN_ABSENCE_UNTIL_DELETED_MS, undefined, {
       store: this.volatile,
       logger: this.logger,

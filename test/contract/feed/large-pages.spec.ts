@@ -52,7 +52,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)(
 
 describe('a page limit above 20', () => {
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
-    'is used for reads of older messages after upstream has once honoured the limit (order of messages: %s)',
+    'is used for reads of older messages once upstream has accepted the limit (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });
@@ -89,7 +89,7 @@ describe('a page limit above 20', () => {
   );
 
   it.each([18, 20, 21, 38, 39, 40, 41, 42, 60])(
-    'that upstream ignores does not cause a read of all pages after each poll of an oldest-first list: %i messages',
+    'does not cause a read of all pages after each poll if upstream ignores the limit and lists the oldest messages first (%i messages)',
     async (count) => {
       const { harness } = here;
       harness.control('settings', { order: 'oldestFirst', limitIgnored: true });
@@ -106,7 +106,7 @@ describe('a page limit above 20', () => {
     },
   );
 
-  it('that upstream honours only up to 50 does not hide a new message on page 2', async () => {
+  it('does not hide a new message on page 2 if upstream returns at most 50 messages per page', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'oldestFirst', limitCap: 50 });
     const contactId = harness.createContact(NUMBER);
@@ -194,7 +194,7 @@ describe('an unreadable element in a page of messages', () => {
     expect(await here.messageEvents()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
   });
 
-  it('does not count as a missing message if the element was already in the first read: message.deleted is emitted', async () => {
+  it('does not prevent message.deleted if the element was already in the first read, because it then cannot be the missing message', async () => {
     const { harness } = here;
     harness.control('faults', { match: { path: 'page=1' }, fault: poison('insert'), times: 'always' });
     const { contactId, ids } = await here.createKnownContact(8);

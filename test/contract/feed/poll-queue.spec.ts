@@ -341,7 +341,7 @@ describe('a failed read', () => {
     expect((await claimInTime()).consecutiveFailures).toBe(0);
   });
 
-  it('that the contact did not cause is repeated after a second, and does not count as a failure of the contact', async () => {
+  it('is repeated after a second, and does not count as a failure of the contact, if the contact is not the cause of the failure', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);
     await schedule('due', 'c', -100);
     expect(await one.end(ACCOUNT, await claimInTime(), 'postponed')).toMatchObject({

@@ -98,7 +98,7 @@ it('new messages in an oldest-first list are emitted even if the same number of 
   expect(await here.messageEvents()).toEqual(received(fresh));
 });
 
-it('a message that appears on two pages is emitted once, and so is a flag that is set only on the second page', async () => {
+it('a message that appears on two pages is emitted once, and a flag that is set only on the second page is emitted once too', async () => {
   const { harness } = here;
   const { contactId } = await here.createKnownContact(5);
   const ids = harness.createMessages(contactId, { direction: 'outbound', count: 25, intervalMs: 10 });

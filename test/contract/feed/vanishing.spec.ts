@@ -118,8 +118,8 @@ describe('a missing message', () => {
   });
 });
 
-describe('a message at the head that is deleted before a read of messages whose flags may still change', () => {
-  it('is emitted as deleted a minute later, not only after the next sweep', async () => {
+describe('one of the newest messages, if it is deleted just before older messages are checked for changed flags,', () => {
+  it('is emitted as deleted by the polls of the next minutes; no sweep is needed', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(30);
     const timestamp = Date.now() - DAY_MS;
@@ -265,7 +265,7 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
-  it('a contact that is new in the contact list, and its first messages, are emitted although the list stays suspect', async () => {
+  it('a new contact and its first messages are emitted although the account stays suspect', async () => {
     const { harness } = here;
     const ids = await account();
     harness.control('contacts/delete', { contactIds: ids.slice(0, 12) });
@@ -282,7 +282,7 @@ describe('during an outage that looks like an empty account,', () => {
     ['less than a minute', 32_000],
     ['more than a minute', MIN_ABSENCE_UNTIL_DELETED_MS + 2_000],
   ])(
-    'what is still missing when most contacts and messages are back is not deleted until it has been missing for another minute (time between two reads: %s)',
+    'once most contacts and messages are back, the others are emitted as deleted only after they have been missing for another minute (time between two reads: %s)',
     async (_, betweenMs) => {
       const { harness } = here;
       const ids = await account();

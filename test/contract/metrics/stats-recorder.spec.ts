@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type Backlog, type MinuteCounts, minuteOf, StatsRecorder } from '#metrics';
+import { type Backlog, type MinuteCounts, minuteNumberAt, StatsRecorder } from '#metrics';
 import { createLogger } from '#platform';
 import { MemoryStatsStore } from '../../support/memory-stats-store.js';
 
@@ -31,7 +31,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-const kept = async (minute = minuteOf(now)): Promise<Readonly<MinuteCounts> | undefined> =>
+const kept = async (minute = minuteNumberAt(now)): Promise<Readonly<MinuteCounts> | undefined> =>
   (await store.read('a')).minutes.get(minute);
 
 describe('The recorder of statistics', () => {
@@ -61,8 +61,8 @@ describe('The recorder of statistics', () => {
     expect(store.writes).toBe(0);
     await jest.advanceTimersByTimeAsync(5_000);
     expect(store.writes).toBe(1);
-    expect(await kept(minuteOf(START - 60_000))).toMatchObject({ eventsTotal: 1, sendsCreated: 0 });
-    expect(await kept(minuteOf(START))).toMatchObject({ sendsCreated: 3 });
+    expect(await kept(minuteNumberAt(START - 60_000))).toMatchObject({ eventsTotal: 1, sendsCreated: 0 });
+    expect(await kept(minuteNumberAt(START))).toMatchObject({ sendsCreated: 3 });
     expect(await kept()).toMatchObject({
       ...{ sendsCreated: 1, detectionDelays: 3, detectionDelaySumMs: 400, detectionDelayMaxMs: 300 },
     });
@@ -119,8 +119,8 @@ describe('The recorder of statistics', () => {
       recorder.add('a', 'eventsTotal', 1, START - minutes * 60_000);
     await jest.advanceTimersByTimeAsync(5_000);
     const written = [...(add.mock.calls[0]?.[1].keys() ?? [])];
-    expect(Math.max(...written)).toBe(minuteOf(START));
-    expect(Math.min(...written)).toBe(minuteOf(START - 60 * 60_000));
+    expect(Math.max(...written)).toBe(minuteNumberAt(START));
+    expect(Math.min(...written)).toBe(minuteNumberAt(START - 60 * 60_000));
   });
 
   it('keeps counts of at most 10,000 accounts between two writes', async () => {

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisAccountEraser } from '#accounts';
 import {
-  MINUTE_COUNT_NAMES,
+  PER_MINUTE_COUNT_NAMES,
   type MinuteCounts,
-  minuteOf,
+  minuteNumberAt,
   createZeroCounts,
   RedisStatsStore,
-  STATISTICS_MINUTES,
+  STATISTICS_PERIOD_MINUTES,
   type StatsStore,
 } from '#metrics';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
@@ -43,7 +43,7 @@ describe.each([
 
   beforeEach(async () => {
     store = open();
-    minute = minuteOf((await store.read('a')).now);
+    minute = minuteNumberAt((await store.read('a')).now);
   });
 
   it('are empty before the first count', async () => {
@@ -51,7 +51,7 @@ describe.each([
   });
 
   it('contain every count that was added for a minute', async () => {
-    const all = Object.fromEntries(MINUTE_COUNT_NAMES.map((name, i) => [name, i + 1])) as MinuteCounts;
+    const all = Object.fromEntries(PER_MINUTE_COUNT_NAMES.map((name, i) => [name, i + 1])) as MinuteCounts;
     await store.add('a', new Map([[minute, all]]));
     expect((await store.read('a')).minutes).toEqual(new Map([[minute, all]]));
   });
@@ -89,12 +89,12 @@ describe.each([
   });
 
   it('contain no counts for minutes that are too old or too far in the future', async () => {
-    const given = [-1, 0, STATISTICS_MINUTES - 1, STATISTICS_MINUTES + 5, -5].map(
+    const given = [-1, 0, STATISTICS_PERIOD_MINUTES - 1, STATISTICS_PERIOD_MINUTES + 5, -5].map(
       (age): [number, MinuteCounts] => [minute - age, counts({ sendsSent: 1 })],
     );
     await store.add('a', new Map(given));
     const kept = [...(await store.read('a')).minutes.keys()].sort();
-    expect(kept).toEqual([minute - STATISTICS_MINUTES + 1, minute, minute + 1]);
+    expect(kept).toEqual([minute - STATISTICS_PERIOD_MINUTES + 1, minute, minute + 1]);
   });
 
   it('are separate for each account', async () => {
@@ -105,7 +105,8 @@ describe.each([
 
 describe('The statistics in Redis', () => {
   const key = (): string => `${prefix}:{a}:stats`;
-  const now = async (): Promise<number> => minuteOf((await new RedisStatsStore(redis, prefix).read('a')).now);
+  const now = async (): Promise<number> =>
+    minuteNumberAt((await new RedisStatsStore(redis, prefix).read('a')).now);
 
   it('are stored in one hash with a field per minute; the hash expires, and each addition removes the fields that are older than an hour', async () => {
     const store = new RedisStatsStore(redis, prefix);
@@ -115,17 +116,17 @@ describe('The statistics in Redis', () => {
     await redis.hset(key(), ...old);
     await store.add('a', new Map([[minute, counts({ sendsSent: 1 })]]));
     // The test may run across the end of a minute.
-    expect(await redis.hlen(key())).toBeLessThanOrEqual(STATISTICS_MINUTES + 1);
-    expect(await redis.hlen(key())).toBeGreaterThanOrEqual(STATISTICS_MINUTES);
+    expect(await redis.hlen(key())).toBeLessThanOrEqual(STATISTICS_PERIOD_MINUTES + 1);
+    expect(await redis.hlen(key())).toBeGreaterThanOrEqual(STATISTICS_PERIOD_MINUTES);
     const ttl = await redis.pttl(key());
-    expect(ttl).toBeGreaterThan(STATISTICS_MINUTES * 60_000);
-    expect(ttl).toBeLessThanOrEqual((STATISTICS_MINUTES + 2) * 60_000);
+    expect(ttl).toBeGreaterThan(STATISTICS_PERIOD_MINUTES * 60_000);
+    expect(ttl).toBeLessThanOrEqual((STATISTICS_PERIOD_MINUTES + 2) * 60_000);
   });
 
   it('take less than 10 KB for a busy account', async () => {
     const store = new RedisStatsStore(redis, prefix);
     const minute = await now();
-    const busy = Object.fromEntries(MINUTE_COUNT_NAMES.map((name) => [name, 60_000])) as MinuteCounts;
+    const busy = Object.fromEntries(PER_MINUTE_COUNT_NAMES.map((name) => [name, 60_000])) as MinuteCounts;
     await store.add('a', new Map(Array.from({ length: 61 }, (_, i) => [minute - i, busy])));
     expect(await redis.memory('USAGE', key(), 'SAMPLES', 0)).toBeLessThan(10_000);
   });
@@ -134,12 +135,12 @@ describe('The statistics in Redis', () => {
     const store = new RedisStatsStore(redis, prefix);
     const minute = await now();
     await store.add('a', new Map([[minute, counts({ sendsCreated: 1, backlogDeliveries: 2 })]]));
-    const later = `redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack({${[...MINUTE_COUNT_NAMES, 'new'].map((_, i) => i + 1).join()}}))`;
+    const later = `redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack({${[...PER_MINUTE_COUNT_NAMES, 'new'].map((_, i) => i + 1).join()}}))`;
     await redis.eval(later, 1, key(), minute);
     await store.add('a', new Map([[minute, counts({ sendsCreated: 1 })]]));
     const read = `return cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))`;
     const numbers = (await redis.eval(read, 1, key(), minute)) as number[];
-    expect([numbers[0], numbers.at(-1)]).toEqual([2, MINUTE_COUNT_NAMES.length + 1]);
+    expect([numbers[0], numbers.at(-1)]).toEqual([2, PER_MINUTE_COUNT_NAMES.length + 1]);
     expect((await store.read('a')).minutes.get(minute)?.sendsCreated).toBe(2);
   });
 

@@ -8,7 +8,7 @@ import {
   parseRedisAddress,
   RedisAgenda,
   RedisAgendaWakeUps,
-  RedisChannels,
+  RedisChannelSubscriber,
   type RedisClient,
   type ClaimedTask,
 } from '#platform';
@@ -221,11 +221,11 @@ describe.each([
   });
 
   describe('wakes the processes that wait for its next task', () => {
-    let channels: RedisChannels;
+    let channels: RedisChannelSubscriber;
     let woken: number[];
 
     beforeEach(async () => {
-      channels = new RedisChannels(
+      channels = new RedisChannelSubscriber(
         () => openRedis(parseRedisAddress(server.url), 'patient', () => undefined),
         prefix,
         redis,

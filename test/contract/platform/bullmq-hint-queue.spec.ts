@@ -6,7 +6,7 @@ import {
   newId,
   openRedis,
   parseRedisAddress,
-  queuePrefix,
+  queueRedisKeyPrefix,
   type RedisClient,
   clockOfThisMachine,
 } from '#platform';
@@ -31,7 +31,7 @@ afterAll(async () => {
   await server.dispose();
 });
 beforeEach(() => {
-  prefix = queuePrefix(newId('req'), 'relay');
+  prefix = queueRedisKeyPrefix(newId('req'), 'relay');
   connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
   queue = new Queue<Payload>('relay', { connection, prefix });
   hints = BullmqHintQueue.onQueue(queue, clockOfThisMachine);

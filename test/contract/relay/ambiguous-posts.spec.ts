@@ -52,7 +52,7 @@ describe('a send whose POST is affected by a fault', () => {
     },
   );
 
-  it('is looked up again after failed look-ups, and these do not shorten the confirmation period of the send', async () => {
+  it('is looked up again after failed look-ups, which do not shorten the confirmation period of the send', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });

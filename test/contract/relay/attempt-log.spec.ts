@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
-import { LaneRunner, type RelaySettings, type Sender, StoredSendService } from '#relay';
+import { LaneRunner, type RelaySettings, type Sender, StoreBackedSendService } from '#relay';
 import { UpstreamConnectionLostError, UpstreamStatusError, UpstreamUnreachableError } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { ACCOUNT, ANY_SERVICE, FeedHarness, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
@@ -41,7 +41,7 @@ async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<
     isHeld: () => Promise.resolve(isHeld),
     post,
   };
-  const intake = new StoredSendService(harness.sends, harness.idempotencyKeys, JOBS, ANY_SERVICE);
+  const intake = new StoreBackedSendService(harness.sends, harness.idempotencyKeys, JOBS, ANY_SERVICE);
   await intake.accept(ACCOUNT, { phoneNumber: NUMBER, type: 'text', message: TEXT }, undefined, {
     requestId: 'req-7',
   });

@@ -168,7 +168,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     expect(Math.abs(Date.now() - (second?.storedAt ?? 0))).toBeLessThan(5_000);
   });
 
-  it('is refused if the name of its account could lead outside the store', async () => {
+  it('is refused if the name of its account is not a safe directory name', async () => {
     for (const account of ['..', '.', '', 'a/b', '/etc']) {
       await expect(store.put(account, Readable.from([]), 10)).rejects.toThrow('directory');
     }

@@ -8,7 +8,7 @@ import {
   newId,
   openRedis,
   parseRedisAddress,
-  queuePrefix,
+  queueRedisKeyPrefix,
   type QueuePayloads,
   type RedisClient,
 } from '#platform';
@@ -30,7 +30,7 @@ afterAll(async () => {
 async function jobsFor(lanes: readonly string[], delayMs?: number): Promise<QueuePayloads['relay'][]> {
   const queue = new Queue<QueuePayloads['relay']>('relay', {
     connection,
-    prefix: queuePrefix(newId('req'), 'relay'),
+    prefix: queueRedisKeyPrefix(newId('req'), 'relay'),
   });
   const hints = BullmqHintQueue.onQueue(queue, clockOfThisMachine);
   await new BullmqRelayJobs(hints, createLogger('test', 'silent')).wake('a', lanes, delayMs);

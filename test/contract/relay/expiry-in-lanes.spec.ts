@@ -25,7 +25,7 @@ async function endsInMs(maxAgeMs: number): Promise<number | undefined> {
 }
 
 describe('a queued send that waits for the look-up of an earlier send', () => {
-  it('expires at its expiresAt, while the other sends of the lane stay', async () => {
+  it('expires at its expiresAt, while the other sends stay in the lane', async () => {
     const head = await blockingHead();
     const expiresAt = Date.now() + 2_000;
     const id = await accept({ message: 'expires soon', expiresAt });

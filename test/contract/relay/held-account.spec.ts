@@ -6,7 +6,7 @@ import {
   type RelaySettings,
   type Send,
   type Sender,
-  StoredSendService,
+  StoreBackedSendService,
   UpstreamProbe,
 } from '#relay';
 import { BudgetedUpstream, FAILURES_UNTIL_BREAKER_OPENS, UpstreamUnavailableError } from '#upstream';
@@ -28,7 +28,7 @@ const [ONE, TWO] = ['+15551234561', '+15551234562'];
 
 let server: TestRedis;
 let harness: FeedHarness;
-let intake: StoredSendService;
+let intake: StoreBackedSendService;
 let health: RedisUpstreamHealth;
 /** The lanes that were woken without a delay. */
 let woken: string[];
@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   harness = await FeedHarness.open(server.url);
-  intake = new StoredSendService(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE);
+  intake = new StoreBackedSendService(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE);
   health = new RedisUpstreamHealth(harness.redis, harness.prefix);
   woken = [];
 });

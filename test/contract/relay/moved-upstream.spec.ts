@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { StoredSendService } from '#relay';
+import { StoreBackedSendService } from '#relay';
 import { hashOfUpstreamAddress, type UpstreamAddress } from '#upstream';
 import { fieldsKeptAcrossTransitions } from '../../../libs/relay/src/send/send-record.js';
 import { eventually } from '../../support/eventually.js';
@@ -13,11 +13,16 @@ const ORDER = { phoneNumber: NUMBER, type: 'text', message: 'Hi' };
 /** An account whose upstream address can change. */
 class MovableAccount {
   private baseUrl: string;
-  readonly intake: StoredSendService;
+  readonly intake: StoreBackedSendService;
 
   constructor(private readonly harness: FeedHarness) {
     this.baseUrl = harness.address.baseUrl;
-    this.intake = new StoredSendService(harness.sends, harness.idempotencyKeys, NO_HINTS, this.addressOf);
+    this.intake = new StoreBackedSendService(
+      harness.sends,
+      harness.idempotencyKeys,
+      NO_HINTS,
+      this.addressOf,
+    );
     const { upstream, source } = harness;
     const address = (): UpstreamAddress => ({ ...harness.address, baseUrl: this.baseUrl });
     source.listContacts = (_, __, newReader) => upstream.listContacts(address(), newReader);
@@ -143,7 +148,7 @@ describe('before the first read of the contact list at a new upstream address of
   });
 });
 
-describe('an address that leads to another service', () => {
+describe('an upstream address of another service', () => {
   it('receives no send that was stored for the former service; such a send becomes unknown, and can be resent', async () => {
     const { harness } = here;
     await withOtherService(async (other) => {

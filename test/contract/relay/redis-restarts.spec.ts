@@ -166,7 +166,7 @@ describe('a send', () => {
     }
   });
 
-  it('is looked up for the confirmation period after a Redis restart, even if no lane of the account ran until the send was due', async () => {
+  it('has a confirmation period that begins at the Redis restart, even if no lane of the account ran between the restart and the sendAt of the send', async () => {
     const sendAt = Date.now() + 2_000;
     const id = await accept({ sendAt });
     await (await memory()).restore(relay.redis);

@@ -22,7 +22,7 @@ import {
   RedisSendList,
   type SendFilter,
   SendNotCancellableError,
-  StoredSendService,
+  StoreBackedSendService,
 } from '#relay';
 import type { StateChange } from '../../../libs/relay/src/send/relay-store.js';
 import {
@@ -49,7 +49,7 @@ let store: RedisRelayStore;
 let log: RedisEventLog;
 let list: RedisSendList;
 let idempotencyKeys: RedisIdempotencyKeys;
-let intake: StoredSendService;
+let intake: StoreBackedSendService;
 let woken: string[];
 
 beforeAll(async () => {
@@ -73,7 +73,7 @@ beforeEach(async () => {
     },
   };
   idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
-  intake = new StoredSendService(store, idempotencyKeys, jobs, ANY_SERVICE);
+  intake = new StoreBackedSendService(store, idempotencyKeys, jobs, ANY_SERVICE);
 });
 afterEach(async () => {
   await closeRedis(redis);
@@ -604,7 +604,7 @@ describe('retention of sends', () => {
     expect(await store.find(ACCOUNT, open.order.id)).toBeDefined();
   });
 
-  it('removes accepted and unknown sends last, and emits an event for each', async () => {
+  it('removes accepted and unknown sends last, and emits an event for each of these sends', async () => {
     const accepted = await applyAll(await insert(), 'fenced');
     await applyTo(accepted, 'accepted', { confirmInMs: 0 });
     // Sends that became uncertain in the same millisecond are removed in the order of their random ids.

@@ -19,7 +19,7 @@ import {
   UnusedFileRemover,
   type SendStatus,
   RedisIdempotencyKeys,
-  StoredSendService,
+  StoreBackedSendService,
 } from '#relay';
 import type { TransitionName } from '../../../libs/relay/src/send/send-transitions.js';
 import { NO_HINTS } from './with-lane.js';
@@ -35,7 +35,7 @@ let redis: RedisClient;
 let directory: string;
 let blobs: FileBlobStore;
 let store: FileRemovingRelayStore;
-let intake: StoredSendService;
+let intake: StoreBackedSendService;
 const logger = createLogger('test', 'silent');
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ beforeEach(async () => {
   blobs = new FileBlobStore(directory);
   const prefix = newId('req');
   store = new FileRemovingRelayStore(redis, prefix, clockOfThisMachine, blobs, logger);
-  intake = new StoredSendService(store, new RedisIdempotencyKeys(redis, prefix), NO_HINTS, ANY_SERVICE);
+  intake = new StoreBackedSendService(store, new RedisIdempotencyKeys(redis, prefix), NO_HINTS, ANY_SERVICE);
 });
 afterEach(async () => {
   await rm(directory, { recursive: true, force: true });

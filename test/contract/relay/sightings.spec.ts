@@ -138,7 +138,7 @@ describe('a message that another person wrote before a send with the same text',
 });
 
 describe('a deleted message of a send', () => {
-  it('leads to a message.deleted event with the id of the send, even if the last content of the message is no longer stored', async () => {
+  it('causes a message.deleted event with the id of the send, even if the last content of the message is no longer stored', async () => {
     const { harness } = relay;
     const id = await accept();
     await relayUntil(id, 'accepted');

@@ -3,112 +3,119 @@ import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
-const relay = new WithLane();
-const { runner, accept, find, relayUntil, memory, posts } = relay;
+/** With `resend`, a send whose POST had no clear outcome is posted again, unless its message is found. */
+const relay = new WithLane({ onUnknown: 'resend', confirmMs: 300 });
+const { runner, accept, find, relayUntil, memory, posts, failPosts } = relay;
 
-/**
- * Accepts and posts a send whose recipient becomes a contact that no poll reads, then takes Redis back to the time before
- * the POST.
- */
-async function lostPost(): Promise<{ id: string; contactId: string }> {
-  const contactId = relay.harness.createContact(NUMBER);
-  const id = await accept();
-  const before = await memory();
-  await relayUntil(id, 'accepted');
-  await before.restore(relay.redis);
-  return { id, contactId };
-}
+/** Creates a contact that shows neither its phone number nor, until its messages are read, any message. */
+const createContact = (phoneNumber: string): string =>
+  relay.harness.createContact(phoneNumber, { name: 'Somebody' });
 
-async function untilIncomplete(id: string, lane = runner({ confirmMs: 300 })): Promise<void> {
+const failReads = (contactId: string, status: number): object =>
+  relay.harness.control('faults', {
+    match: { method: 'GET', contactId },
+    fault: { kind: 'status', status },
+    times: 'always',
+  });
+
+/** Runs the lane until a look-up was incomplete, because not all contacts could be read. */
+async function untilIncomplete(id: string): Promise<void> {
   await eventually('a look-up was incomplete', async () => {
-    await lane.run(ACCOUNT, NUMBER);
+    await runner().run(ACCOUNT, NUMBER);
     const { lookups = [] } = await find(id);
     return lookups.some(({ outcome }) => outcome === 'incomplete');
   });
 }
 
-describe('a posted send that Redis lost, while contacts show no phone number', () => {
+beforeEach(() => {
+  relay.harness.control('settings', { contactPhoneField: null });
+});
+
+describe('a send that upstream may have accepted, while contacts show no phone number', () => {
   beforeEach(() => {
-    relay.harness.control('settings', { contactPhoneField: null });
+    failPosts({ kind: 'resetAfter' });
   });
 
   it('is found in a contact whose messages were never read', async () => {
-    const { id } = await lostPost();
-    await relayUntil(id, 'sent', runner({ confirmMs: 300 }));
+    createContact(NUMBER);
+    await relayUntil(await accept(), 'sent');
     expect(posts()).toBe(1);
   });
 
   it('is found in a contact that had no messages when it was last read', async () => {
-    relay.harness.createContact(NUMBER);
+    createContact(NUMBER);
     await relay.harness.sweep();
+    await relayUntil(await accept(), 'sent');
+    expect(posts()).toBe(1);
+  });
+
+  it('is found after Redis lost its last writes', async () => {
+    createContact(NUMBER);
     const id = await accept();
     const before = await memory();
-    await relayUntil(id, 'accepted');
+    await eventually('the send was posted', async () => {
+      await runner().run(ACCOUNT, NUMBER);
+      return posts() === 1;
+    });
     await before.restore(relay.redis);
-    await relayUntil(id, 'sent', runner({ confirmMs: 300 }));
+    await relayUntil(id, 'sent');
     expect(posts()).toBe(1);
   });
 
   it('is not posted again while the messages of such a contact cannot be read', async () => {
-    const { id, contactId } = await lostPost();
-    const fault = { kind: 'status', status: 500 };
-    relay.harness.control('faults', { match: { method: 'GET', contactId }, fault, times: 'always' });
+    failReads(createContact(NUMBER), 500);
+    const id = await accept();
     await untilIncomplete(id);
     expect(posts()).toBe(1);
     relay.harness.control('faults/clear');
-    await relayUntil(id, 'sent', runner({ confirmMs: 300 }));
+    await relayUntil(id, 'sent');
     expect(posts()).toBe(1);
   });
 
   it('is not posted again while upstream shows neither contacts nor messages', async () => {
-    const { id } = await lostPost();
+    createContact(NUMBER);
     await relay.harness.list.poll(ACCOUNT);
+    const id = await accept();
     relay.harness.control('settings', { outage: true });
     await untilIncomplete(id);
     expect(posts()).toBe(1);
     relay.harness.control('settings', { outage: false });
-    await relayUntil(id, 'sent', runner({ confirmMs: 300 }));
+    await relayUntil(id, 'sent');
     expect(posts()).toBe(1);
   });
 
   it('is found in the last of more such contacts than one look-up reads', async () => {
-    relay.harness.control('contacts', { count: 50 });
-    const { id } = await lostPost();
-    await relayUntil(id, 'sent', runner({ confirmMs: 300 }));
+    for (let n = 0; n < 50; n += 1) createContact(`+1415555${1_000 + n}`);
+    createContact(NUMBER);
+    await relayUntil(await accept(), 'sent');
     expect(posts()).toBe(1);
   });
 });
 
-describe('a send that was not posted before Redis lost its last writes', () => {
-  it('is posted although contacts show neither a phone number nor a message', async () => {
-    relay.harness.control('settings', { contactPhoneField: null });
-    relay.harness.control('contacts', { count: 5 });
-    const id = await accept();
-    await (await memory()).restore(relay.redis);
-    await relayUntil(id, 'accepted', runner({ confirmMs: 300 }));
-    expect(posts()).toBe(1);
+describe('a send that upstream did not accept, while contacts show no phone number', () => {
+  beforeEach(() => {
+    failPosts({ kind: 'resetBefore' });
   });
 
-  it('is posted although a listed contact without a phone number is answered with 404', async () => {
-    relay.harness.control('settings', { contactPhoneField: null });
-    const contactId = relay.harness.createContact('+15550001111');
-    const fault = { kind: 'status', status: 404 };
-    relay.harness.control('faults', { match: { method: 'GET', contactId }, fault, times: 'always' });
-    const id = await accept();
-    await (await memory()).restore(relay.redis);
-    await relayUntil(id, 'accepted', runner({ confirmMs: 300 }));
-    expect(posts()).toBe(1);
+  it('is posted again after contacts without messages were read', async () => {
+    for (let n = 0; n < 5; n += 1) createContact(`+1415555${1_000 + n}`);
+    await relayUntil(await accept(), 'accepted');
+    expect(posts()).toBe(2);
+    expect(relay.harness.countRequests(/^GET .*messages/)).toBeGreaterThanOrEqual(5);
   });
 
-  it('is posted without reads of contacts whose messages were read before', async () => {
-    relay.harness.control('settings', { contactPhoneField: null });
-    const other = relay.harness.createContact('+15550001111');
-    relay.harness.createMessages(other, { count: 2 });
+  it('is posted again although upstream answers 404 for a listed contact', async () => {
+    failReads(createContact('+14155551000'), 404);
+    await relayUntil(await accept(), 'accepted');
+    expect(posts()).toBe(2);
+  });
+
+  it('is posted again without reads of contacts whose messages are known', async () => {
+    relay.harness.createMessages(createContact('+14155551000'), { count: 2 });
     await relay.harness.sweep();
-    const id = await accept();
-    await (await memory()).restore(relay.redis);
-    const before = relay.harness.countRequests(/messages/);
-    await relayUntil(id, 'accepted', runner({ confirmMs: 300 }));
-    expect(relay.harness.countRequests(/GET .*messages/) - before).toBe(0);
+    const before = relay.harness.countRequests(/^GET .*messages/);
+    await relayUntil(await accept(), 'accepted');
+    expect(posts()).toBe(2);
+    expect(relay.harness.countRequests(/^GET .*messages/)).toBe(before);
   });
 });

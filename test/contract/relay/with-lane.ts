@@ -11,7 +11,7 @@ import {
   type Send,
   type Sender,
   type StoredFile,
-  StoredSendService,
+  StoreBackedSendService,
 } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { RedisBackup } from '../../support/redis-backup.js';
@@ -47,7 +47,7 @@ export interface Overrides extends Partial<RelaySettings> {
 export class WithLane {
   readonly settings: RelaySettings;
   private server: TestRedis | undefined;
-  private opened: { harness: FeedHarness; intake: StoredSendService } | undefined;
+  private opened: { harness: FeedHarness; intake: StoreBackedSendService } | undefined;
 
   constructor(settings: Partial<RelaySettings> = {}) {
     this.settings = { ...SETTINGS, ...settings };
@@ -61,7 +61,7 @@ export class WithLane {
       const harness = await FeedHarness.open(this.redis.url);
       this.opened = {
         harness,
-        intake: new StoredSendService(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE),
+        intake: new StoreBackedSendService(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE),
       };
     });
     afterEach(async () => {
@@ -79,7 +79,7 @@ export class WithLane {
     return this.opened.harness;
   }
 
-  get intake(): StoredSendService {
+  get intake(): StoreBackedSendService {
     if (this.opened === undefined) throw new Error('The intake is only available within a test.');
     return this.opened.intake;
   }

@@ -92,7 +92,7 @@ const accepted = (): number => simulator.ledger.read({ kinds: ['send.accepted'] 
 const contacts = (): { id: string }[] =>
   (simulator.control('contacts', { count: 1 }) as { contacts: { id: string }[] }).contacts;
 
-describe('a gateway whose upstream address leads to another Tidings gateway instead of the messaging service', () => {
+describe('a gateway whose upstream address is that of another Tidings gateway instead of the messaging service', () => {
   it.each([
     [508, false],
     [404, false],
@@ -413,7 +413,7 @@ describe('a send that cannot be completed', () => {
     expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('is not started after its time limit, but is still written if the time limit passes while it connects', async () => {
+  it('is not started after its time limit, but is still written if the time limit passes while the connection is established', async () => {
     let bytes = 0;
     let connections = 0;
     const to = await listen(

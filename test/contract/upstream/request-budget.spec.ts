@@ -103,7 +103,7 @@ describe('the budget of an account', () => {
     expect(count(left, 'send')).toBeGreaterThan(count(left, 'read') * 4);
   });
 
-  it('gives tokens first to the reads that API callers request and then to polls, but reserves a fifth of the tokens for polls', async () => {
+  it('gives more tokens to reads that API callers request than to polls, but reserves a fifth of the tokens for polls', async () => {
     await hammer(50, { read: 1 }, 300);
     const left = await hammer(50, { read: 10, poll: 10 }, 1_500);
     expect(count(left, 'read')).toBeGreaterThan(count(left, 'poll') * 2);
@@ -114,7 +114,7 @@ describe('the budget of an account', () => {
     expect(left.length).toBeGreaterThan(80);
   });
 
-  it('gives deep reads all tokens that a full bucket cannot hold while no other request waits, so that a burst of polls finds its tokens', async () => {
+  it('gives reads of older messages, while no other request waits, the tokens that a full bucket cannot hold, so that a burst of polls finds enough tokens', async () => {
     const rate = 20;
     await hammer(rate, { deep: 4 }, 1_500);
     const polls: Promise<unknown>[] = [];

@@ -59,7 +59,7 @@ describe('the rate limiter for one kind of upstream requests', () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual((20 / rate) * 1_000 - 5);
   });
 
-  it('rejects a request that would be allowed too late, with an error that says how long to wait', async () => {
+  it('rejects a request that would have to wait too long, with an error that says when to retry', async () => {
     await takeAll('a', 0.1);
     const refusal = limiters[0]?.acquire('a', 0.1, 100);
     await expect(refusal).rejects.toThrow(BudgetExhaustedError);

@@ -210,7 +210,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([]);
   });
 
-  it('logs the time range of the events above its limit that the event log deleted, once, and nothing if all are kept', async () => {
+  it('logs once the time range of those events above its limit that were deleted from the event log; if none was deleted, logs nothing', async () => {
     const lost = (): unknown[] => on.harness.lines.filter(({ lostFrom }) => lostFrom !== undefined);
     const timeOf = (event: LoggedEvent | undefined): string =>
       new Date(Number(event?.position.split('-')[0])).toISOString();
@@ -255,7 +255,7 @@ describe('the backlog of a failing webhook', () => {
     expect((await pending(id)).slice(-8)).toEqual(ids(events.slice(-8)));
   });
 
-  it('admits the next event for the webhook without delay, even if a whole page of the event log has no such event', async () => {
+  it('admits the next matching event without delay, even if a whole page of the event log has no event that matches the filter of the webhook', async () => {
     const id = await subscribe({ contactIds: ['c1'] });
     const events = await dispatched(MAX_PENDING_DEAD + 1);
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(60, { contactId: 'c2' }));
@@ -268,7 +268,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toEqual([...ids(events), next?.id]);
   });
 
-  it('gets its lower limit only after one minute of failures if a delivery succeeded before the failures', async () => {
+  it('gets the lower limit for failing webhooks only after one minute of failures, if a delivery succeeded before the failures', async () => {
     const id = await subscribe();
     await dispatched(1);
     await settle(await claim(id), 'succeeded');
@@ -282,7 +282,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 11);
   });
 
-  it('counts as missed when the webhook is disabled, like the events above the limit, even if retention removes its records', async () => {
+  it('counts as missed when the webhook is disabled, as do the events above the limit, even if retention removes the records of the deliveries', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 10);
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });

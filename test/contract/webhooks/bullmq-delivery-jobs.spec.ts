@@ -5,7 +5,7 @@ import {
   openRedis,
   parseRedisAddress,
   type QueuePayloads,
-  queuePrefix,
+  queueRedisKeyPrefix,
   BullmqHintQueue,
   type RedisClient,
   clockOfThisMachine,
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
-  queue = new Queue<Job>('deliveries', { connection, prefix: queuePrefix('test', 'deliveries') });
+  queue = new Queue<Job>('deliveries', { connection, prefix: queueRedisKeyPrefix('test', 'deliveries') });
   jobs = new BullmqDeliveryJobs(BullmqHintQueue.onQueue(queue, clockOfThisMachine));
 });
 afterEach(async () => {
@@ -44,7 +44,7 @@ afterEach(async () => {
 function startWorker(process: (job: Job) => Promise<void>): void {
   worker = new Worker<Job>('deliveries', (job) => process(job.data), {
     connection,
-    prefix: queuePrefix('test', 'deliveries'),
+    prefix: queueRedisKeyPrefix('test', 'deliveries'),
     concurrency: 5,
   });
 }

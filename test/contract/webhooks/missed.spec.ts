@@ -216,7 +216,7 @@ describe('the ranges of missed events of a webhook', () => {
     expect(await listed(id, 'pending')).toEqual(newestFirst(pending));
   });
 
-  it('include these deliveries even if retention removed their records, also those whose attempt was under way', async () => {
+  it('include deliveries that were pending or under way when the webhook was disabled, even if retention removed their records', async () => {
     const id = await subscribe();
     const done = await dispatched(2);
     await settleAll(id, 'succeeded');

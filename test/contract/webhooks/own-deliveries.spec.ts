@@ -85,7 +85,7 @@ describe('a process that keeps recently read events in memory', () => {
     expect(on.harness.jobs.hints).toEqual([{ endpointIds: [id], delayMs: 0 }]);
   });
 
-  it('delivers one event to 200 webhooks at once, although a webhook may take many slots before it is known how few it needs', async () => {
+  it('delivers one event to 200 webhooks without creating jobs, although each webhook at first takes more slots than it needs', async () => {
     on.harness.jobs.lost = true;
     const to = await on.receiver();
     const create = (_: unknown, n: number): Promise<unknown> =>
@@ -113,7 +113,7 @@ describe('a process that keeps recently read events in memory', () => {
     expect(to.received).toEqual([]);
   });
 
-  it('wakes the other processes for a webhook that still waits for a slot when it shuts down', async () => {
+  it('wakes the other processes at its shutdown for a webhook that still waits for a slot', async () => {
     on.harness.jobs.lost = true;
     const to = await on.receiver(() => 'hang');
     const create = async (): Promise<string> =>

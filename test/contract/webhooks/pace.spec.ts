@@ -135,7 +135,7 @@ describe('a webhook', () => {
     expect(await paceOf(byHand.id)).toEqual({});
   });
 
-  it('with a rate limit pays no token for a claimed delivery that is not attempted', async () => {
+  it('with a rate limit loses no token of this limit for a claimed delivery that is not attempted', async () => {
     const byHand = await ByHand.of(1, { rateLimitPerSecond: 0.01 });
     for (let n = 0; n < 3; n += 1) {
       const { deliveries } = await byHand.claim();

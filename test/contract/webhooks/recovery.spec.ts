@@ -138,7 +138,7 @@ describe('a successful delivery to a webhook that was failing', () => {
     expect(await claim(id)).toEqual([]);
   });
 
-  it('makes deliveries due that wait behind many others that may not be made due', async () => {
+  it('makes deliveries due even if they wait behind many others whose Retry-After has not passed', async () => {
     const id = await subscribe();
     await dispatched(2 * MAX_EXAMINED + 25);
     const claimed = await claim(id);
@@ -156,7 +156,7 @@ describe('a successful delivery to a webhook that was failing', () => {
     );
   });
 
-  it('makes deliveries due that failed in a further outage, although earlier successes examined only later ones', async () => {
+  it('starts with the earliest waiting delivery again after a second outage, and makes this delivery due', async () => {
     const id = await subscribe();
     await dispatched(MAX_EXAMINED + 1);
     await settle(await claim(id), 'fails', LATER_MS);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Resolver, createSystemResolver } from '#webhooks';
+import { type Resolver, createHostNameResolver } from '#webhooks';
 
 /** Parses a DNS query: the name in lower case, the record type, and the end of the question. */
 function questionOf(query: Buffer): { name: string; type: number; end: number } {
@@ -45,7 +45,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidings-resolver-'));
   const hostsFile = join(directory, 'hosts');
   await writeFile(hostsFile, '10.9.8.7 listed.test known-here.test\n');
-  resolve = createSystemResolver({ servers: [dns.server], hostsFile });
+  resolve = createHostNameResolver({ servers: [dns.server], hostsFile });
 });
 afterEach(async () => {
   dns.socket.close();

@@ -26,7 +26,7 @@ import {
   type DeliveryWorkerSettings,
   RedisDeliveryStore,
   RedisEndpointStore,
-  createSystemResolver,
+  createHostNameResolver,
 } from '#webhooks';
 
 export const ACCOUNT = 'default';
@@ -82,7 +82,7 @@ export class WebhookHarness {
     this.log = new RedisEventLog(redis, this.prefix);
     this.endpointStore = new RedisEndpointStore(redis, this.prefix, clockOfThisMachine);
     this.deliveries = new RedisDeliveryStore(redis, this.prefix);
-    const check = new WebhookUrlChecker(this.guard, createSystemResolver());
+    const check = new WebhookUrlChecker(this.guard, createHostNameResolver());
     this.endpoints = new EndpointManager(
       this.endpointStore,
       this.deliveries,
@@ -108,7 +108,7 @@ export class WebhookHarness {
     client?: DeliveryClient,
   ): DeliveryRunner {
     const { timeoutMs = 2_000 } = settings;
-    const http = new HttpDeliveryClient(this.guard, createSystemResolver(), timeoutMs);
+    const http = new HttpDeliveryClient(this.guard, createHostNameResolver(), timeoutMs);
     this.clients.push(http);
     const policy = { scheduleSeconds: schedule, random: () => 0.5 };
     const runner = new DeliveryRunner(

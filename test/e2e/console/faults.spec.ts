@@ -7,7 +7,7 @@ import { Product } from '../../support/product.js';
 const browser = findBrowser();
 const withChromium = browser === undefined ? describe.skip : describe;
 
-withChromium('in a real browser, a user of the console', () => {
+withChromium('in a real browser,', () => {
   let product: Product;
   let address: string;
 
@@ -42,7 +42,7 @@ withChromium('in a real browser, a user of the console', () => {
   const link = (page: Page, name: string): Promise<void> =>
     page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name }).click();
 
-  it('is asked which API key to use if the one in use is revoked', async () => {
+  it('the console asks which API key to use if the one in use is revoked', async () => {
     const { id, key } = await product.json<{ id: string; key: string }>('POST', '/v1/api-keys', {
       account: 'default',
       name: 'Reader',
@@ -60,7 +60,7 @@ withChromium('in a real browser, a user of the console', () => {
     });
   });
 
-  it('sees an error if the script file of a page is missing, and can reload the console', async () => {
+  it('the console shows an error if the script file of a page is missing, and offers to reload the console', async () => {
     await onConsole(async (page) => {
       const files = '**/console/assets/audit-page-*.js';
       await page.route(files, (route) => route.fulfill({ status: 404 }));
@@ -80,7 +80,7 @@ withChromium('in a real browser, a user of the console', () => {
   }
 
   it.each(['/v1/status', '/v1/webhooks'])(
-    'does not read on the overview that everything works while %s cannot be read',
+    'the overview of the console does not say that everything works while %s cannot be read',
     async (path) => {
       await onConsole(async (page) => {
         const calm = page.getByText('Everything works.');
@@ -94,7 +94,7 @@ withChromium('in a real browser, a user of the console', () => {
     },
   );
 
-  it('finds a draft again after a visit to another page', async () => {
+  it('the console keeps the draft of a message while the user visits another page', async () => {
     await onConsole(async (page) => {
       await page.evaluate("history.pushState(null, '', '/console/conversations/%2B14155550123')");
       await page.evaluate("dispatchEvent(new PopStateEvent('popstate'))");
@@ -107,7 +107,7 @@ withChromium('in a real browser, a user of the console', () => {
     });
   });
 
-  it('sees every new API key until it is marked as stored', async () => {
+  it('the console shows every new API key until the user confirms that the key is stored', async () => {
     await onConsole(async (page) => {
       await link(page, 'API keys');
       const create = async (name: string): Promise<void> => {
@@ -127,7 +127,7 @@ withChromium('in a real browser, a user of the console', () => {
     });
   });
 
-  it('cannot create an API key whose expiry is incomplete', async () => {
+  it('the console creates no API key if the expiry in the form is incomplete', async () => {
     await onConsole(async (page) => {
       await link(page, 'API keys');
       await page.getByRole('button', { name: 'Create an API key' }).first().click();

@@ -19,7 +19,7 @@ async function follow(...pending: number[]): Promise<{ outcome: string; shown: n
 }
 
 describe('a replay that the command line follows', () => {
-  it('has ended when no delivery is pending, and never shows less than before', async () => {
+  it('has ended when no delivery is pending, and never shows less progress than before', async () => {
     expect(await follow(14, 10, 7, 8, 0)).toEqual({
       outcome: 'ended',
       shown: [0, 0, 3, 3, 10],
@@ -27,7 +27,7 @@ describe('a replay that the command line follows', () => {
     });
   });
 
-  it('is followed no longer after two minutes without progress, for example because its webhook fails', async () => {
+  it('is no longer followed after two minutes without progress, for example because its webhook fails', async () => {
     expect(await follow(10)).toMatchObject({ outcome: 'stalled', seconds: 122 });
     expect(await follow(14, 12, 4)).toMatchObject({ outcome: 'stalled', seconds: 124 });
   });

@@ -6,6 +6,6 @@ it.each([
   ['redis-cluster://user:ss-word@a:6379,b:6379', 'redis-cluster://(set)@a:6379,b:6379'],
   ['redis://redis:6379?password=ss-word', 'redis://redis:6379?password=(set)'],
   ['https://collector/v1?q=a@b', 'https://collector/v1?q=a@b'],
-])('a support bundle shows no credentials of an address: %s', (value, shown) => {
+])('a support bundle contains a URL without its credentials: %s', (value, shown) => {
   expect(withoutCredentials(value)).toBe(shown);
 });

@@ -21,7 +21,7 @@ describe('a time given as an option', () => {
   });
 
   it.each(['60', '9', '2026', '2026-01', '1 Jan 2026', '2026-01-01T09:00:00', '2026-02-30', '2026-13-01'])(
-    'is not %s, which Date.parse or a person may read as some time',
+    'cannot be %s, although Date.parse or a person may interpret the text as a time',
     (text) => {
       expect(() => timeOf(text, '--since')).toThrow(
         `--since: ${text} is neither a time with its time zone such as 2026-01-31T09:00:00Z`,
@@ -30,7 +30,7 @@ describe('a time given as an option', () => {
     },
   );
 
-  it('to come is neither an age nor a date alone', () => {
+  it('that must be in the future cannot be an age, or a date without a time of day', () => {
     expect(futureTimeOf('2030-01-31T09:00:00+01:00', '--send-at').toISOString()).toBe(
       '2030-01-31T08:00:00.000Z',
     );

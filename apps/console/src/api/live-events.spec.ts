@@ -77,7 +77,7 @@ describe('the live events of the console', () => {
     expect(onGap).toHaveBeenCalledTimes(1);
   });
 
-  it('start again with new events after a time without listeners, and tell the new listener to read its data again', async () => {
+  it('start with new events only, after a period without listeners, and tell the new listener to read its data again', async () => {
     const stop = live.listen({ types: ['message.*'] });
     await settle();
     connections[0]?.send('id: 7\n\n');

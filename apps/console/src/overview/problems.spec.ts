@@ -64,7 +64,7 @@ describe('the overview of the console', () => {
   });
 
   it.each(['upstream_down', 'upstream_refused', 'contacts_vanished'] as const)(
-    'shows the reason %s to an operator with the names of the other accounts that it affects',
+    'shows an operator the reason %s and the names of the other affected accounts',
     (code) => {
       const readiness = readinessOf(code, ['blue', 'default', 'red']);
       expect(textsOf({ ...STATUS, readiness })).toEqual([
@@ -73,7 +73,7 @@ describe('the overview of the console', () => {
     },
   );
 
-  it('shows a problem of its own account once, in the words of the account', () => {
+  it("shows a problem of the caller's own account once, with the details of that account", () => {
     const upstream = { state: 'down', since: SINCE, reason: 'ECONNREFUSED' } as const;
     const readiness = readinessOf('upstream_down', ['default']);
     expect(textsOf({ ...STATUS, upstream, readiness })).toEqual([
@@ -81,7 +81,7 @@ describe('the overview of the console', () => {
     ]);
   });
 
-  it('names at most five other accounts, and counts the rest, those that the gateway does not name included', () => {
+  it('names at most five other accounts, and counts the rest, including accounts that the gateway does not name', () => {
     const readiness = readinessOf('upstream_down', ['a', 'b', 'c', 'd', 'default', 'e', 'f'], 150);
     expect(textsOf({ ...STATUS, readiness })).toEqual([
       'the reason upstream_down. Other accounts affected: a, b, c, d, e and 144 more.',
@@ -94,13 +94,13 @@ describe('the overview of the console', () => {
     ]);
   });
 
-  it('shows a reason that affects no single account unchanged', () => {
+  it('shows the reason unchanged if it affects the whole installation, not single accounts', () => {
     expect(textsOf({ ...STATUS, readiness: readinessOf('no_worker', [], 1) })).toEqual([
       'the reason no_worker',
     ]);
   });
 
-  it('shows every reason if the API key may not read the status', () => {
+  it('shows every reason unchanged if the API key may not read the account status', () => {
     const readiness = readinessOf('upstream_down', ['default']);
     expect(findingsOf({ readiness, status: undefined, webhooks: undefined })).toEqual([
       { text: 'the reason upstream_down' },

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { Attention } from './attention.js';
 
-it('marks requests as unattended from a minute after the last input on', () => {
+it('the console marks its requests as unattended if the last user input was more than a minute ago', () => {
   let now = 1_000;
   const page = new EventTarget();
   const attention = new Attention(page, () => now);

@@ -160,7 +160,7 @@ export class AccountsController {
     summary: 'Confirm that contacts and messages were deleted at the messaging service',
     description:
       'An `account.suspect` event means that many contacts or messages disappeared from the messaging service at once, and that Tidings emitted no events for their deletion. ' +
-      'After this confirmation, the next complete reads report all contacts and messages that are still missing as deleted.',
+      'After this confirmation, Tidings emits events for the deletion of all contacts and messages that are still missing when Tidings next reads all contacts and messages.',
   })
   @ApiNoContentResponse({
     description:

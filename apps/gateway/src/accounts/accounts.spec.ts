@@ -94,7 +94,7 @@ describe('an account', () => {
     }
   });
 
-  it('requires a new upstream API key for a base URL of another origin', async () => {
+  it('requires a new upstream API key if its base URL is changed to another origin', async () => {
     await add(SALES);
     for (const baseUrl of [
       'https://other.example/v1',
@@ -226,7 +226,7 @@ describe('a change of an account, an API key or a webhook', () => {
     const lines = gateway.log
       .slice(started)
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ msg }) => msg === 'audit');
+      .filter(({ msg }) => msg === 'action.audited');
     const who = { account: 'default', keyId: expect.stringMatching(/^id-of-/) };
     const theirs = { account: 'sales', keyId: id };
     expect(lines).toMatchObject([

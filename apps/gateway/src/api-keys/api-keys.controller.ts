@@ -50,7 +50,7 @@ export class ApiKeysController {
   @ApiOperation({
     operationId: 'createApiKey',
     summary: 'Create an API key',
-    description: `${PERMISSIONS} An admin of an account other than \`default\` can grant only the scopes that its own API key has. An API key that expires can create only API keys that expire no later.`,
+    description: `${PERMISSIONS} An admin of an account other than \`default\` can grant only the scopes that its own API key has. An API key that expires can create only API keys that expire at the same time or earlier.`,
   })
   @ApiCreatedResponse({ type: CreatedApiKeyView })
   @ApiProblems(

@@ -42,7 +42,7 @@ export class AuditEntryView implements AuditEntry {
     nullable: true,
     example: 'key_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
     description:
-      'Id of the account, API key, token, webhook or send that the action changed. Null if the entry has the field `subjects`.',
+      'Id of the account, API key, session, token, webhook or send that the action was about. Null if the entry has the field `subjects`.',
   })
   subject!: string | null;
   @ApiPropertyOptional({

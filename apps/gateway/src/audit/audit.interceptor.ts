@@ -46,7 +46,7 @@ export class AuditInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const action = this.reflector.get<AuditedAction | undefined>(AUDITED, context.getHandler());
-    if (action === undefined) throw new Error('The handler declares no audited action.');
+    if (action === undefined) throw new Error('The route handler has no @Audited decorator.');
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     return next.handle().pipe(
       mergeMap(async (result: unknown) => {
@@ -69,7 +69,7 @@ export class AuditInterceptor implements NestInterceptor {
       requestId: request.id,
       fields: hasCheckedFields(action) && isRecord(request.body) ? Object.keys(request.body).sort() : [],
     };
-    this.log.info(done, 'audit');
+    this.log.info(done, 'action.audited');
     const entry = { id: newId('aud'), at: new Date(this.clock.now()).toISOString(), ...done };
     await this.store(entry, action, new Set([caller.account, account ?? caller.account]));
   }

@@ -117,7 +117,7 @@ describe('the audit log', () => {
     expect(await entriesOf()).toEqual(before);
   });
 
-  it('has no entry for a replay that only counts, with dryRun', async () => {
+  it('has no entry for a replay with dryRun, which only counts the deliveries', async () => {
     const hook = await gateway.fetch('/v1/webhooks', json({ url: 'https://public.example/' }));
     const { id } = (await hook.json()) as { id: string };
     const replay = { since: '2026-01-01T00:00:00Z' };
@@ -201,7 +201,7 @@ describe('the audit log', () => {
       await using other = await startTestGateway({ redisUrl: redis.url, bound });
       const { id } = await makeKey(other);
       const lines = other.log.map((line) => JSON.parse(line) as Record<string, unknown>);
-      expect(lines).toContainEqual(expect.objectContaining({ msg: 'audit', subject: id }));
+      expect(lines).toContainEqual(expect.objectContaining({ msg: 'action.audited', subject: id }));
       const failure = lines.find(({ msg }) => msg === 'the entry of the audit log was not stored');
       expect(failure).toMatchObject({ level: expect.anything(), action: 'api-key.created' });
       expect(JSON.stringify(failure)).toContain(reason);

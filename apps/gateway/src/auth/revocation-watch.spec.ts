@@ -40,7 +40,7 @@ afterEach(() => {
 const passIntervals = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(count * INTERVAL_MS);
 
 describe('the watch for revocations', () => {
-  it('notifies each listener of a revoked id once, within one interval, and no other listener', async () => {
+  it('notifies each listener of a revoked id once and within one interval; listeners of other ids are not notified', async () => {
     revocations.revoked.push('tok_1');
     const notified: string[] = [];
     const follow = (name: string, ...ids: string[]): Promise<() => void> =>
@@ -73,7 +73,7 @@ describe('the watch for revocations', () => {
     expect(revocations.reads).toBe(10);
   });
 
-  it('continues after an outage of Redis, and reports the revocations from the time of the outage', async () => {
+  it('continues after an outage of Redis, and reports the ids that were revoked during the outage', async () => {
     let notified = 0;
     await watch.follow(['tok_1'], () => (notified += 1));
     revocations.fault = Object.assign(new Error('connect'), { code: 'ECONNREFUSED', syscall: 'connect' });

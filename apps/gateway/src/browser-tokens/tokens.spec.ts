@@ -259,11 +259,14 @@ describe('the log lines of the gateway', () => {
     await revoke(id);
     await one.fetch('/v1/sends', { token });
     const lines = one.log.map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines.filter(({ msg }) => msg === 'audit')).toMatchObject([
+    expect(lines.filter(({ msg }) => msg === 'action.audited')).toMatchObject([
       { action: 'token.created', subject: id, account: 'default', keyId: `id-of-${KEY}`, fields: ['scopes'] },
       { action: 'token.revoked', subject: id, account: 'default' },
     ]);
-    expect(lines.find(({ tokenId }) => tokenId === id)).toMatchObject({ msg: 'request', route: '/v1/sends' });
+    expect(lines.find(({ tokenId }) => tokenId === id)).toMatchObject({
+      msg: 'request.ended',
+      route: '/v1/sends',
+    });
     expect(one.log.join('')).not.toContain(token);
     expect(one.log.join('')).not.toContain(token.slice(3));
   });

@@ -38,7 +38,9 @@ async function start(limits?: SessionLimits): Promise<TestGateway> {
 
 const host = (): string => new URL(gateway.url).host;
 const audits = (): unknown[] =>
-  gateway.log.map((line) => JSON.parse(line) as { msg: string }).filter(({ msg }) => msg === 'audit');
+  gateway.log
+    .map((line) => JSON.parse(line) as { msg: string })
+    .filter(({ msg }) => msg === 'action.audited');
 
 describe('a session of the console', () => {
   beforeEach(async () => {
@@ -310,7 +312,7 @@ describe('a session with short limits', () => {
     expect((await used.sessions()).length).toBe(1);
   });
 
-  it('is not extended by requests that no reader caused, such as the repeated reads of an open page', async () => {
+  it('is not extended by requests that the user did not cause, such as the repeated reads of an open page', async () => {
     gateway = await start({ ...SESSION_LIMITS, idleMs: 1_000, renewMs: 50 });
     browser = new ConsoleBrowser(gateway);
     const { id } = await browser.signIn();

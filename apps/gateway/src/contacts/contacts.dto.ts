@@ -13,7 +13,7 @@ export class PageQuery {
   limit: string = '20';
 }
 
-@ApiSchema({ description: 'This operation has no query parameters in the API of the messaging service.' })
+@ApiSchema({ description: 'The messaging service documents no query parameters for this operation.' })
 export class NoQuery {}
 
 export const AGE = {

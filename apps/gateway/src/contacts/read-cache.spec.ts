@@ -6,7 +6,7 @@ describe('The age of a response from the read cache', () => {
     ['with the cache on', 1_000],
     ['with the cache off', 0],
   ])(
-    'is counted from the start of the upstream request, %s, even if the caller waited for a request that was already in progress',
+    'is counted from the start of the upstream request, even if that request was in progress when the caller asked (%s)',
     async (_, kept) => {
       let now = 0;
       const cache = new ReadCache(kept, () => now);

@@ -41,7 +41,7 @@ export class ConversationsReply {
 
   @ApiProperty({
     description:
-      'Cursor of the event log, taken before this page of conversations was read. Read the events after this cursor to keep the page up to date. Some events after the cursor may report changes that the page already includes.',
+      'Cursor of the event log: the end of the log just before Tidings read this page of conversations. Read the events after this cursor to keep the page up to date. Some events after the cursor may report changes that the page already includes.',
   })
   after!: string;
 }

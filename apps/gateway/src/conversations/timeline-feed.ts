@@ -23,7 +23,7 @@ export class StoredTimelineFeed implements TimelineFeed {
     // Until all pages were read once, it is unknown on which page of an oldest-first list the newest messages are.
     const order = pollState.order === 'oldestFirst' && completeAt === undefined ? 'unknown' : pollState.order;
     const honoursLarge = limit === LARGE_LIMIT || (limit === undefined && longestPage > DOCUMENTED_LIMIT);
-    // Upstream may return at most a number of messages between the two limits.
+    // Upstream's own maximum page length may be between the two limits.
     if (honoursLarge)
       return { order, length, maxLimit: LARGE_LIMIT, fullPage: Math.min(LARGE_LIMIT, longestPage) };
     // A list that is longer than its longest page shows how long the pages are.

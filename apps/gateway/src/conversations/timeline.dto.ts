@@ -39,7 +39,7 @@ class MessageEntryView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the message. Null if the messaging service gave no time. Messages without a time are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the time of the message.',
+      'Timestamp of the message. Null if the messaging service gave no timestamp. Messages without a timestamp are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the timestamp of the message.',
   })
   at!: string | null;
   @ApiProperty({ oneOf: [{ $ref: '#/components/schemas/Message' }] })
@@ -90,7 +90,7 @@ export class TimelineReply {
 
   @ApiProperty({
     description:
-      'Cursor of the event log, taken before this page of the timeline was read. The events after this cursor report every change that the page does not include.',
+      'Cursor of the event log: the end of the log just before Tidings read this page of the timeline. The events after this cursor report every change that the page does not include.',
   })
   after!: string;
 

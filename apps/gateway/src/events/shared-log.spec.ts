@@ -7,7 +7,13 @@ import {
   RedisEventLog,
   RedisEventLogNotifier,
 } from '#events';
-import { closeRedis, openRedis, parseRedisAddress, RedisChannels, type RedisClient } from '#platform';
+import {
+  closeRedis,
+  openRedis,
+  parseRedisAddress,
+  RedisChannelSubscriber,
+  type RedisClient,
+} from '#platform';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { someEvent } from '../fixtures/events.js';
 import { type SharedLog, SharedLogs } from './shared-log.js';
@@ -31,7 +37,7 @@ beforeAll(async () => {
   redis = open();
   const stored = new RedisEventLog(redis, 'tidings');
   log = stored;
-  notifier = new RedisEventLogNotifier(new RedisChannels(open, 'tidings'), 'tidings');
+  notifier = new RedisEventLogNotifier(new RedisChannelSubscriber(open, 'tidings'), 'tidings');
   const counted: Pick<EventLog, 'read' | 'end'> = {
     read: (...query) => {
       reads += 1;

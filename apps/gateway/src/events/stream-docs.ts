@@ -17,9 +17,9 @@ a 410, read \`GET /v1/events\` from the oldest event.
 changes, in the form of \`GET /v1/conversations\`, at most four times a second per conversation. If a row has neither a
 contact nor activity, the conversation is no longer in the list: remove your copy of the row. If \`types\` names
 \`send.updated\`, the stream sends \`{id, status, reference, revision}\` for each new status of a send. The stream sends
-conversation rows and send statuses without an \`id\`, and does not repeat them after a reconnect. After a reconnect, read
-the list of conversations and the open timeline again. Ignore a row or a status whose \`revision\` is lower than the
-\`revision\` of the row or status that you already have.
+conversation rows and send statuses without an \`id\`, and does not repeat them after a reconnect. After a reconnect,
+reload the list of conversations and each timeline that you show. Ignore a row or a status whose \`revision\` is lower
+than the \`revision\` of the row or status that you already have.
 
 **Keep-alive.** The stream sends a comment at the start and after every 15 seconds without an event. The gateway disconnects
 a client that reads nothing for 30 seconds. The stream ends when the gateway stops, or when the API key or the cursor

@@ -15,10 +15,10 @@ export interface AccountReason {
 
 /** The description of each problem, for a text such as `1 account` or `3 accounts`. */
 const WORDS = {
-  upstream_down: (accounts) => `the messaging service of ${accounts} does not respond`,
+  upstream_down: (accounts) => `the messaging service of ${accounts} is unavailable`,
   upstream_refused: (accounts) => `the messaging service rejects the API key of ${accounts}`,
   upstream_is_tidings: (accounts) =>
-    `the base address of ${accounts} leads to a Tidings gateway instead of the messaging service; sends are not relayed`,
+    `the base address of ${accounts} points to a Tidings gateway instead of the messaging service; sends are not relayed`,
   contact_list_unreadable: (accounts) => `the contact list of ${accounts} cannot be read`,
   contacts_vanished: (accounts) =>
     `too many contacts of ${accounts} disappeared at once; these contacts are not reported as deleted`,

@@ -45,7 +45,7 @@ export class HealthController {
     operationId: 'getReadiness',
     summary: 'Check that the gateway can store sends',
     description:
-      'The HTTP status is 200 while sends can be stored. If sends can be stored but something else is wrong, the field `status` is `degraded`. Each reason contains a remedy.',
+      'The HTTP status is 200 while sends can be stored. If sends can be stored but something else is wrong, the field `status` is `degraded`. Each text in `reasons` contains a remedy.',
   })
   @ApiOkResponse({ type: ReadyView })
   @ApiResponse({ status: 503, type: ReadyView, description: 'The gateway cannot write to Redis.' })

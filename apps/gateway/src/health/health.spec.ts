@@ -56,7 +56,7 @@ describe('The health of the gateway', () => {
     expect(await untilReady('ok')).toEqual({ code: 200, status: 'ok', reasons: [], details: [] });
     await gateway.redis.hset('tidings:{default}:upstream', 'unavailableSince', '2030-01-01T00:00:00.000Z');
     expect((await untilReady('degraded')).reasons).toEqual([
-      expect.stringMatching(/^the messaging service of 1 account does not respond; /),
+      expect.stringMatching(/^the messaging service of 1 account is unavailable; /),
     ]);
   });
 

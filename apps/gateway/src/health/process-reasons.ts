@@ -2,7 +2,7 @@ import {
   type ProcessInstance,
   parseProcessInstance,
   findRolesWithoutWorker,
-  versionsMixedSince,
+  multipleVersionsRunningSince,
   type Reason,
   HEARTBEAT_TTL_MS,
   type WorkerRole,
@@ -37,7 +37,7 @@ export function workerReasons(workers: readonly string[]): Reason[] {
  */
 export function versionReasons(members: readonly string[], now: number): Reason[] {
   const instances = members.map(parseProcessInstance);
-  const since = versionsMixedSince(instances);
+  const since = multipleVersionsRunningSince(instances);
   if (since === undefined || now - since < DEPLOYMENT_MS) return [];
   const versions = versionsOf(instances);
   const minutes = Math.floor((now - since) / 60_000);

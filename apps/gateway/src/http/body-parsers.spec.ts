@@ -77,7 +77,7 @@ describe('A JSON body', () => {
     '%s from a caller that disconnects is logged as an aborted request, not as an error',
     async (_, framing) => {
       const lines = await breakOff(framing);
-      const line = { level: 30, msg: 'request', route: '/v1/messages/send', aborted: true };
+      const line = { level: 30, msg: 'request.ended', route: '/v1/messages/send', aborted: true };
       expect(lines).toEqual([expect.objectContaining(line)]);
     },
   );

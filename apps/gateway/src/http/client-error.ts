@@ -38,7 +38,7 @@ function describe(code: string | undefined): Problem {
     case 'HPE_HEADER_OVERFLOW':
       return new Problem('payload_too_large', 'The request headers exceed the size limit.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem('malformed_body', 'The request did not arrive in time.');
+      return new Problem('malformed_body', 'The complete request did not arrive in time.');
     case undefined:
     default:
       return new Problem('malformed_body', 'The request is not valid HTTP/1.1.');

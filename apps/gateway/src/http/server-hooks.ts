@@ -78,6 +78,6 @@ function logRequest(
       ...(session === undefined ? {} : { sessionId: session.id }),
       ...outcome,
     },
-    'request',
+    'request.ended',
   );
 }

@@ -1,6 +1,6 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { TIMELINE_PAGE_READ_MS } from '#conversations';
+import { TIMELINE_PAGE_READ_TIME_LIMIT_MS } from '#conversations';
 import type { Logger } from '#platform';
 import type { Tracing } from '#tracing';
 import { Problem } from '../problems/problem.js';
@@ -95,12 +95,12 @@ export function createServer(
 }
 
 /**
- * Returns the idle timeout of a connection: longer than any read, so that a slow upstream gets 504, or a short timeline page,
- * and no closed connection. The longest read is that of a timeline page, whose last upstream request may begin at the end of
+ * Returns the idle timeout of a connection: longer than any read. A caller whose request waits for a slow upstream then
+ * gets 504 or a short timeline page instead of a closed connection. The longest read is that of a timeline page, whose last upstream request may begin at the end of
  * its time.
  */
 function idleMs(upstreamTimeoutMs: number): number {
-  const readMs = TIMELINE_PAGE_READ_MS + upstreamTimeoutMs + READ_OVERHEAD_MS;
+  const readMs = TIMELINE_PAGE_READ_TIME_LIMIT_MS + upstreamTimeoutMs + READ_OVERHEAD_MS;
   return Math.min(MAX_TIMER_MS, Math.max(LIMITS.idleMs, readMs));
 }
 

@@ -72,7 +72,7 @@ describe('A slow caller', () => {
     expect(head).toMatch(/^HTTP\/1.1 400 .*\r\nX-Request-Id: mine\r\n/s);
     expect(JSON.parse(body)).toMatchObject({
       code: 'malformed_body',
-      detail: 'The request did not arrive in time.',
+      detail: 'The complete request did not arrive in time.',
       instance: '/body',
       requestId: 'mine',
     });

@@ -53,7 +53,7 @@ describe('An unusual HTTP request', () => {
     expect(head).toMatch(/^http\/1\.1 417 /);
     expect(body).toMatchObject({ status: 417, code: 'expectation_failed', requestId: 'mine' });
     expect(gateway.log.map((line) => JSON.parse(line) as unknown)).toEqual([
-      expect.objectContaining({ requestId: 'mine', status: 417, msg: 'request' }),
+      expect.objectContaining({ requestId: 'mine', status: 417, msg: 'request.ended' }),
     ]);
   });
 

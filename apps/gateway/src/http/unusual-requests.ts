@@ -21,7 +21,7 @@ export function useUnusualRequests(server: FastifyInstance): void {
   http.on('connect', refuseTunnel);
   server.addHook('onRequest', ({ raw }, _, done) => {
     if (unmet.has(raw)) {
-      const detail = 'The Expect header must be 100-continue.';
+      const detail = 'The gateway supports only the value 100-continue in the Expect header.';
       throw new Problem('expectation_failed', detail, { headers: HANG_UP });
     }
     // HTTP/1.0 has no Host header.
@@ -40,7 +40,7 @@ function refuseTunnel(request: IncomingMessage, socket: Duplex): void {
   });
   socket.on('error', () => socket.destroy());
   socket.resume();
-  const problem = new Problem('method_not_allowed', 'The gateway is not a proxy.', {
+  const problem = new Problem('method_not_allowed', 'The gateway does not support CONNECT requests.', {
     headers: { allow: '' },
   });
   endWithProblem(socket, problem, requestIdOf(request));

@@ -111,7 +111,10 @@ export class SendAcceptance {
     const { account } = caller;
     const send = readSendRequest(fields, form?.file);
     if (!(await this.access.maySeeNumber(caller, send.phoneNumber)))
-      throw new Problem('forbidden', 'The token permits sends only to phone numbers of its contacts.');
+      throw new Problem(
+        'forbidden',
+        'The token permits sends only to phone numbers of the contacts to which it is restricted.',
+      );
     const idempotency =
       key === undefined
         ? undefined

@@ -23,7 +23,8 @@ export class SendDto {
   phoneNumber!: string;
 
   @ApiProperty({
-    description: 'Type of the message: text, audio, or any other type of the messaging service.',
+    description:
+      'Type of the message: text, audio, or any other message type that the messaging service supports.',
     default: 'text',
     example: 'text',
   })

@@ -173,7 +173,7 @@ function installationGauges(metrics: PromMetrics): InstallationGauges {
     ),
     memoryUsed: metrics.gauge(
       'tidings_redis_memory_used_bytes',
-      'Memory that Redis uses. On a Redis Cluster, both memory metrics are those of the master that is closest to its limit.',
+      'Memory that Redis uses. On a Redis Cluster, this metric and `tidings_redis_memory_max_bytes` show the master that is closest to its limit.',
     ),
     memoryMax: metrics.gauge(
       'tidings_redis_memory_max_bytes',
@@ -200,14 +200,14 @@ function accountGauges(metrics: PromMetrics) {
     lanesDue: gauge('tidings_lanes_due', 'Number of recipients that have a send to process now.'),
     contacts: gauge('tidings_contacts', 'Number of contacts that Tidings polls.'),
     contactsDue: gauge('tidings_contacts_due', 'Number of contacts that are due for a poll.'),
-    pollLag: gauge('tidings_poll_lag_seconds', 'How long the most overdue contact has been due.'),
+    pollLag: gauge('tidings_poll_lag_seconds', 'Time since the most overdue contact became due for a poll.'),
     listReadable: gauge(
       'tidings_contact_list_readable',
       '0 if the contact list cannot be read, otherwise 1.',
     ),
     suspect: gauge(
       'tidings_account_suspect',
-      '1 if the messaging service shows far fewer contacts or messages than before, else 0. While it is 1, Tidings emits no events for deletions.',
+      '1 if the messaging service shows far fewer contacts or messages than before, else 0. While the value is 1, Tidings emits no events for deletions.',
     ),
     budgetAllowed: gauge(
       'tidings_budget_allowed_per_second',
@@ -227,7 +227,7 @@ function accountGauges(metrics: PromMetrics) {
     ]),
     oldestDue: gauge(
       'tidings_oldest_due_delivery_seconds',
-      'How long the most overdue delivery has been due.',
+      'Time since the most overdue delivery became due for an attempt.',
     ),
     webhooks: metrics.gauge('tidings_webhooks', 'Number of webhooks by state: enabled or disabled.', [
       'account',
@@ -235,7 +235,7 @@ function accountGauges(metrics: PromMetrics) {
     ]),
     failing: metrics.gauge(
       'tidings_webhook_failing_seconds',
-      'Time since the first failed attempt after the last success of a webhook, for the 20 webhooks that have failed longest.',
+      'How long deliveries to a webhook have failed: time since the first failed attempt after the last success. Only the 20 webhooks that have failed longest have this metric.',
       ['account', 'webhook'],
     ),
   };

@@ -105,7 +105,7 @@ const RULES: readonly Rule[] = [
   {
     matches: isBrokenBody,
     problem: (cause) =>
-      new Problem('malformed_body', 'The connection closed before the body was complete.', { cause }),
+      new Problem('malformed_body', 'The connection closed before the request body was complete.', { cause }),
   },
   { matches: isStoreFault, problem: unavailable },
 ];

@@ -7,7 +7,7 @@ import type {
   IServerAdapter,
 } from '@bull-board/api/typings/app';
 import { Queue } from 'bullmq';
-import { type Logger, queuePrefix, type QueueName, type RedisClient } from '#platform';
+import { type Logger, queueRedisKeyPrefix, type QueueName, type RedisClient } from '#platform';
 import { notFound, Problem } from '../problems/problem.js';
 import { UI_CONFIG } from './ui-config.js';
 import { visibleFields } from './visible-fields.js';
@@ -49,7 +49,7 @@ export class QueueBoard {
     const queues = names.map((name) => {
       const queue = new Queue(name, {
         connection: redis,
-        prefix: queuePrefix(prefix, name),
+        prefix: queueRedisKeyPrefix(prefix, name),
         skipMetasUpdate: true,
       });
       queue.on('error', (error) => {

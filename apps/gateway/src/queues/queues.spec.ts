@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { appRoutes } from '@bull-board/api/dist/routes.js';
 import { Queue } from 'bullmq';
-import { checkRedisRequirements, queuePrefix } from '#platform';
+import { checkRedisRequirements, queueRedisKeyPrefix } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestCluster } from '../../../../test/support/redis-cluster.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
@@ -27,7 +27,10 @@ let relay: Queue;
 beforeAll(async () => {
   redis = await startTestRedis();
   gateway = await startTestGateway({ redisUrl: redis.url });
-  relay = new Queue('relay', { connection: { url: redis.url }, prefix: queuePrefix('tidings', 'relay') });
+  relay = new Queue('relay', {
+    connection: { url: redis.url },
+    prefix: queueRedisKeyPrefix('tidings', 'relay'),
+  });
   const data = { account: 'default', lane: PHONE_NUMBER, more: [PHONE_NUMBER], text: SECRET };
   await relay.add('hint', data, { jobId: 'job-1', delay: 600_000 });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_KEY_SCOPES } from '#accounts';
-import { minuteOf, createZeroCounts, RedisStatsStore, type StatsOfLastHour } from '#metrics';
+import { minuteNumberAt, createZeroCounts, RedisStatsStore, type StatsOfLastHour } from '#metrics';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { EMPTY_KEY, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { makeKey, makeToken } from '../fixtures/tokens.js';
@@ -28,7 +28,7 @@ async function stats(options: { key?: string; token?: string } = {}): Promise<St
 describe('GET /v1/stats', () => {
   it('shows the counts and the budget of the account, and nothing of another account', async () => {
     const store = new RedisStatsStore(gateway.redis, 'tidings');
-    const minute = minuteOf((await store.read('default')).now) - 1;
+    const minute = minuteNumberAt((await store.read('default')).now) - 1;
     const counts = { ...createZeroCounts(), sendsCreated: 3, requestsUsed: 7, requestsThrottled: 2 };
     await store.add('default', new Map([[minute, counts]]));
     const shown = await stats();

@@ -1,10 +1,10 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { type DelaySeries, STATISTICS_MINUTES, type StatsOfLastHour } from '#metrics';
+import { type DelaySeries, STATISTICS_PERIOD_MINUTES, type StatsOfLastHour } from '#metrics';
 
 /** Describes a list with one count per minute. */
 const Counts = (description: string): PropertyDecorator =>
   ApiProperty({
-    maxItems: STATISTICS_MINUTES,
+    maxItems: STATISTICS_PERIOD_MINUTES,
     type: 'array',
     items: { type: 'integer', minimum: 0 },
     description,
@@ -13,7 +13,7 @@ const Counts = (description: string): PropertyDecorator =>
 /** Describes a list with one value per minute, or null for minutes in which nothing was measured. */
 const Measurements = (description: string): PropertyDecorator =>
   ApiProperty({
-    maxItems: STATISTICS_MINUTES,
+    maxItems: STATISTICS_PERIOD_MINUTES,
     type: 'array',
     items: { type: 'integer', minimum: 0, nullable: true },
     description,
@@ -101,7 +101,7 @@ export class StatsView implements StatsOfLastHour {
   })
   stepSeconds!: number;
   @ApiProperty({
-    maxItems: STATISTICS_MINUTES,
+    maxItems: STATISTICS_PERIOD_MINUTES,
     type: 'array',
     items: { type: 'string', format: 'date-time' },
     description:
@@ -120,7 +120,7 @@ export class StatsView implements StatsOfLastHour {
   @ApiProperty({
     type: DelayStatsView,
     description:
-      'Time from an event to its receipt by a webhook, by the minute of the receipt. The delivery delay of a replayed event is measured from the time when the event was recorded, not from the time of the replay.',
+      'Delivery delays: times from an event to its receipt by a webhook, by the minute of the receipt. The delivery delay of a replayed event is measured from the time when the event was recorded, not from the time of the replay.',
   })
   deliveryDelayMs!: DelayStatsView;
   @ApiProperty({ type: RequestStatsView }) requests!: RequestStatsView;

@@ -9,12 +9,12 @@ const unknownMs = (description: string): MethodDecorator & PropertyDecorator =>
 @ApiSchema({ name: 'DetectionDelay' })
 class DetectionDelayView {
   @unknownMs(
-    'Median time from a message’s timestamp to its event, in milliseconds. The detection delay is corrected for the difference between the clocks of the messaging service and Tidings. Null if no detection delay was measured.',
+    'Median of the detection delay (the time from a message’s timestamp to its event), in milliseconds. The detection delay is corrected for the difference between the clocks of the messaging service and Tidings. Null if no detection delay was measured.',
   )
   p50Ms!: number | null;
 
   @unknownMs(
-    '95th percentile of the time from a message’s timestamp to its event, in milliseconds. Null if no detection delay was measured. The error of `p50Ms` and `p95Ms` is at most 7.3 %.',
+    '95th percentile of the detection delay (the time from a message’s timestamp to its event), in milliseconds. Null if no detection delay was measured. The error of `p50Ms` and `p95Ms` is at most 7.3 %.',
   )
   p95Ms!: number | null;
 
@@ -127,7 +127,7 @@ export class PollerStatusView {
   due!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'How long the most overdue contact has been due, in milliseconds.',
+    description: 'Time since the most overdue contact became due for a poll, in milliseconds.',
   })
   lagMs!: number;
 
@@ -176,7 +176,10 @@ export class PollerStatusView {
 
   @ApiProperty({ type: DeepReadsView }) deep!: DeepReadsView;
 
-  @ApiProperty({ type: DetectionDelayView, description: 'Delay between new messages and their events.' })
+  @ApiProperty({
+    type: DetectionDelayView,
+    description: 'Detection delay: time from a message’s timestamp to its event.',
+  })
   detectionDelay!: DetectionDelayView;
 
   @ApiProperty({

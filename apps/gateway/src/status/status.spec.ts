@@ -1,7 +1,7 @@
 import { NO_ROW_UPDATE } from '#conversations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { RedisFeedStore, RedisVolatileFields } from '#feed';
+import { RedisFeedStore, RedisVolatileFieldStore } from '#feed';
 import { SEND_STATUSES } from '#relay';
 import { RedisUpstreamHealth } from '#relay';
 import { RedisRequestBudget } from '#upstream';
@@ -202,7 +202,7 @@ describe('the status of an account', () => {
   });
 
   it('lists the fields that are ignored because they change at every read', async () => {
-    const volatile = new RedisVolatileFields(gateway.redis, 'tidings');
+    const volatile = new RedisVolatileFieldStore(gateway.redis, 'tidings');
     await volatile.countMessageFields('default', { muted: ['attachments'], unmuted: [] });
     expect((await status())['poller']).toMatchObject({
       volatileFields: [{ of: 'message', field: 'attachments', contacts: 1 }],

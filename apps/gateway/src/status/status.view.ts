@@ -96,7 +96,8 @@ class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
 
   @ApiProperty({
     type: EndpointCountsView,
-    description: 'Number of webhooks: all, disabled, and with a delivery that is due.',
+    description:
+      'Numbers of webhooks: all webhooks, disabled webhooks, and webhooks with a delivery that is due.',
   })
   endpoints!: DeliveriesOverview['endpoints'];
 
@@ -110,7 +111,7 @@ class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
 
   @ApiProperty({
     type: 'integer',
-    description: 'How long the most overdue delivery has been due, in milliseconds.',
+    description: 'Time since the most overdue delivery became due for an attempt, in milliseconds.',
   })
   oldestDueMs!: number;
 

@@ -45,7 +45,7 @@ export class WebhookSecretsController {
     operationId: 'rotateWebhookSecret',
     summary: 'Create a new signing secret',
     description:
-      'From now on, Tidings signs every delivery with the new signing secret. The previous signing secrets stay valid for at most `overlapSeconds`. ' +
+      'After this request, Tidings signs every delivery with the new signing secret. The previous signing secrets stay valid for at most `overlapSeconds`. ' +
       'The header `webhook-signature` has one signature for each valid signing secret. A webhook has at most five valid signing secrets at a time.',
   })
   @ApiOkResponse({ type: RotationView })

@@ -6,7 +6,7 @@ import {
   type EndpointHealth,
   contactFilterSizeInBytes,
   describeInvalidHeaders,
-  MAX_CONTACT_FILTER_BYTES,
+  MAX_CONTACT_FILTER_BYTES_PER_ENDPOINT,
   MAX_CUSTOM_HEADERS,
 } from '#webhooks';
 import {
@@ -36,10 +36,11 @@ const ContactIds = (): PropertyDecorator =>
     ListOf('contact ids', 1000, (id) => id.length >= 1 && id.length <= 512),
     rule(
       'bytes',
-      `must have at most ${MAX_CONTACT_FILTER_BYTES} bytes in total; list fewer ids, or omit the field and filter in your own service`,
+      `must have at most ${MAX_CONTACT_FILTER_BYTES_PER_ENDPOINT} bytes in total; list fewer ids, or omit the field and filter in your own service`,
       (value) =>
         !Array.isArray(value) ||
-        contactFilterSizeInBytes(value.filter((id) => typeof id === 'string')) <= MAX_CONTACT_FILTER_BYTES,
+        contactFilterSizeInBytes(value.filter((id) => typeof id === 'string')) <=
+          MAX_CONTACT_FILTER_BYTES_PER_ENDPOINT,
     ),
   );
 const Description = (): PropertyDecorator =>

@@ -72,7 +72,7 @@ describe('Webhooks of an account', () => {
     }
   });
 
-  it('are returned with the secret after the creation even if Redis does not respond to further commands', async () => {
+  it('are returned with the secret even if Redis stops responding right after it stored the webhook', async () => {
     const controller = new WebhooksController(
       {
         create: () => Promise.resolve({ endpoint: { id: 'wh_1' }, secret: 'whsec_1' }),
@@ -86,7 +86,7 @@ describe('Webhooks of an account', () => {
     });
   });
 
-  it('are returned after a change even if Redis does not respond to further commands', async () => {
+  it('are returned after a change even if Redis stops responding right after it stored the change', async () => {
     let reads = 0;
     const controller = new WebhooksController(
       { change: () => Promise.resolve({ id: 'wh_1' }) } as unknown as EndpointRegistry,

@@ -19,11 +19,11 @@ import {
   EventDispatcher,
   RetrySchedulingDeliveryStore,
   HttpDeliveryClient,
-  DeliveryJobsWithReconcileTask,
+  ReconcileSchedulingDeliveryJobs,
   RedisDeliveryDueTimeReader,
   RecentEventCache,
   RedisEndpointStore,
-  createSystemResolver,
+  createHostNameResolver,
 } from '#webhooks';
 import type { WorkerCore } from '../compose.js';
 import { RoundSchedule } from '../rounds.js';
@@ -48,7 +48,7 @@ export function composeDispatch(
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
   const recent = new RecentEventCache();
   const store = new RetrySchedulingDeliveryStore(redis, prefix, hints, recent);
-  const jobs = new DeliveryJobsWithReconcileTask(
+  const jobs = new ReconcileSchedulingDeliveryJobs(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
     hints,
   );
@@ -88,7 +88,7 @@ export function composeDispatch(
 function attempterOf(environment: WorkerEnvironment, clock: Clock): DeliveryAttempter {
   const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
   return new DeliveryAttempter(
-    new HttpDeliveryClient(guard, createSystemResolver(), environment.WEBHOOK_TIMEOUT_MS),
+    new HttpDeliveryClient(guard, createHostNameResolver(), environment.WEBHOOK_TIMEOUT_MS),
     new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     { scheduleSeconds: environment.WEBHOOK_RETRY_SCHEDULE_SECONDS, random: Math.random },
     clock,

@@ -6,7 +6,7 @@ import {
   newId,
   openRedis,
   parseRedisAddress,
-  RedisChannels,
+  RedisChannelSubscriber,
   type RedisClient,
 } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -53,7 +53,7 @@ function dispatchOn(connection: RedisClient): EventDispatch {
   return new EventDispatch(
     dispatcher,
     connection,
-    new RedisEventLogNotifier(new RedisChannels(open, prefix), prefix),
+    new RedisEventLogNotifier(new RedisChannelSubscriber(open, prefix), prefix),
     prefix,
     createLogger('test', 'silent'),
   );

@@ -120,7 +120,7 @@ it('a worker reads the contact list at the configured interval, even after a fai
   expect(calls).toEqual(['list read', 'list read']);
 });
 
-it('a worker retries a failed read of the contact list after five seconds if the read was requested', async () => {
+it('a worker retries a requested read of the contact list five seconds after a failure, not only at the configured interval', async () => {
   listErrors = [new UpstreamUnreachableError('ECONNREFUSED'), new UpstreamUnreachableError('ECONNREFUSED')];
   listRequested = true;
   expect(await run('contacts')).toBe(5_000);

@@ -146,7 +146,7 @@ afterEach(async () => {
 });
 
 describe('a worker that polls an account with contacts due for polling', () => {
-  it('waits for the budgets of any number of accounts without a warning of a leak', async () => {
+  it('waits for the budgets of any number of accounts without a memory leak warning from Node.js', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);
     process.on('warning', note);
@@ -193,7 +193,7 @@ describe('a worker that polls an account with contacts due for polling', () => {
     expect(contacts.returnedTokens).toBe(1);
   });
 
-  it('leaves part of the concurrent reads to other accounts, and starts the next read when a read ends', async () => {
+  it('leaves some read slots of the process free for other accounts, and starts the next read when a read ends', async () => {
     start(contacts, 20);
     await settle();
     expect(contacts.started).toHaveLength(10);
@@ -245,7 +245,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect([contacts.claims, contacts.agendaTimes]).toEqual([1, [123_000]]);
   });
 
-  it('returns the next due time to a waiting caller, and writes the next due time to the agenda only if the caller no longer waits', async () => {
+  it('returns the next due time if the caller still waits; otherwise writes the next due time to the agenda', async () => {
     contacts.due.push(['c', 'head'], ['d', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     poller = contacts.poller();

@@ -1,4 +1,4 @@
-import { type ClaimedPoll, POLL_LEASE_RENEWAL_MS, type PollQueue } from '#feed';
+import { type ClaimedPoll, POLL_LEASE_RENEWAL_INTERVAL_MS, type PollQueue } from '#feed';
 import type { Logger } from '#platform';
 
 /** One running read. */
@@ -28,7 +28,7 @@ export class RunningReads {
     private readonly slots: number,
     private readonly queue: Pick<PollQueue, 'renew'>,
     private readonly logger: Logger,
-    private readonly renewalMs = POLL_LEASE_RENEWAL_MS,
+    private readonly renewalMs = POLL_LEASE_RENEWAL_INTERVAL_MS,
   ) {}
 
   /** Returns how many more reads the account may start now. */

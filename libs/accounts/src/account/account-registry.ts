@@ -63,8 +63,8 @@ export class AccountRegistry {
 
   /**
    * Creates an account.
-   * @throws {AccountConflictError} if the id is in use or still being removed, or if the maximum number of
-   * accounts is reached
+   * @throws {AccountConflictError} if the id is in use, if the data of a removed account with this id is not erased
+   * yet, or if the maximum number of accounts is reached
    */
   async create({ apiKey, ...account }: Account): Promise<AccountDescription> {
     if ((await this.fixed.find(account.id)) !== undefined) throw fixedConflict(account.id);
@@ -80,11 +80,10 @@ export class AccountRegistry {
   }
 
   /**
-   * Changes fields of an account. Resolves to the changed account, or to undefined if the account is not
-   * found.
+   * Changes fields of an account. Resolves to the changed account, or to undefined if the account is not found.
    * @throws {AccountConflictError} if the account is defined by environment variables
-   * @throws {UpstreamApiKeyRequiredError} if the base URL changes to another server and the request contains no new
-   * API key
+   * @throws {UpstreamApiKeyRequiredError} if the base URL changes to another server and `apiKey`, the new upstream
+   * API key, is absent
    */
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);

@@ -28,16 +28,16 @@ export interface AccountStore {
   /** Lists all stored accounts, in no particular order. */
   list(): Promise<StoredAccount[]>;
   /**
-   * Returns a text that changes whenever an account is created, changed or removed. Callers compare it with
-   * the previous text, and read the accounts again only if it differs. Earlier builds of Tidings change the
-   * text only when they create or remove an account.
+   * Returns a text that changes whenever an account is created, changed or removed. Callers compare the text with the
+   * one that they got before, and read the accounts again only if the two differ. If a process of an earlier build of
+   * Tidings changes an account, the text stays the same.
    */
   revision(): Promise<string>;
   find(id: string): Promise<StoredAccount | undefined>;
   /**
    * Stores a new account.
-   * @throws {AccountConflictError} if the id is in use or still being removed, or if the maximum number of
-   * accounts is reached
+   * @throws {AccountConflictError} if the id is in use, if the data of a removed account with this id is not erased
+   * yet, or if the maximum number of accounts is reached
    */
   add(account: StoredAccount): Promise<void>;
   /**
@@ -54,8 +54,8 @@ export interface AccountStore {
   /** Lists the removed accounts whose data is not erased yet. */
   listRemoved(): Promise<RemovedAccount[]>;
   /**
-   * Deletes the record of this removal, because the account's data is now erased. The account's id can then
-   * be used again. If an account with the same id was removed later, the record of the later removal stays.
+   * Deletes the record of an account's removal after the account's data was erased. The account's id can then be used
+   * again. If another account with the same id has been removed since, the record of that later removal stays.
    */
   forgetRemoval(account: RemovedAccount): Promise<void>;
 }

@@ -2,8 +2,9 @@
 export const DEFAULT_ACCOUNT_ID = 'default';
 
 /**
- * Pattern that every account id matches. An account id contains no dot, because Redis keys that belong to no
- * account have a hash tag with a dot.
+ * Pattern that every account id matches. The hash tag of an account's Redis keys is the account id. An account id
+ * contains no dot, so that it differs from the hash tag `.accounts` of the Redis keys that belong to no single
+ * account.
  */
 export const ACCOUNT_ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
@@ -44,7 +45,7 @@ export interface AccountRevision {
   revision(): Promise<string>;
 }
 
-/** Accounts that do not change while the process runs. */
+/** Directory of accounts that do not change while the process runs. */
 export class FixedAccountDirectory implements AccountDirectory, AccountRevision {
   private readonly accounts: ReadonlyMap<string, Account>;
 

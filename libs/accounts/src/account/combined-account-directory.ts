@@ -3,9 +3,9 @@ import { accountEncryptionContext, type AccountStore, type StoredAccount } from 
 import type { SecretCipher } from '../secret/secret-cipher.js';
 
 /**
- * All accounts: the one that the environment variables define, and those stored in Redis. Nothing is cached between
- * calls, so every process sees each change at once. The account of the environment variables is found even while Redis
- * is unavailable.
+ * Directory of all accounts: the one that the environment variables define, and those stored in Redis. Nothing is
+ * cached between calls, so every process sees each change at once. The account of the environment variables is found
+ * even while Redis is unavailable.
  */
 export class CombinedAccountDirectory implements AccountDirectory, AccountRevision {
   constructor(

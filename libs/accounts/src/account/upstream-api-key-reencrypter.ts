@@ -10,8 +10,8 @@ export class UpstreamApiKeyReencrypter {
   ) {}
 
   /**
-   * Encrypts the upstream API key of each account with the current encryption key, one account after another.
-   * This work may be interrupted at any point, and accounts may be changed while it runs.
+   * Encrypts the upstream API key of each account with the current encryption key, one account after another. The
+   * method can be interrupted at any point and called again, and accounts may be changed while it runs.
    */
   async reencryptAll(): Promise<ReencryptionCounts> {
     const all = new ReencryptionCounts();

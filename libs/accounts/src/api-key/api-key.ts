@@ -14,7 +14,7 @@ export type Scope = (typeof API_KEY_SCOPES)[number];
 /** Id of the API key that the environment variable `API_KEY` defines. */
 export const ENVIRONMENT_API_KEY_ID = 'environment';
 
-/** The session of a caller. */
+/** The session of the web console that a caller uses. */
 export interface CallerSession {
   /** Id of the session; the id is not secret. */
   id: string;
@@ -50,7 +50,7 @@ export interface ApiKeyAuthenticator {
  */
 export class InMemoryApiKeyAuthenticator implements ApiKeyAuthenticator {
   private readonly principals: ReadonlyMap<string, Principal>;
-  /** Digest of each API key by the id of the key. */
+  /** Hash of the text of each API key, by the id of the API key. */
   private readonly digests: ReadonlyMap<string, string>;
 
   constructor(keys: readonly { id: string; key: string; account: string; scopes: readonly Scope[] }[]) {
@@ -72,9 +72,9 @@ export class InMemoryApiKeyAuthenticator implements ApiKeyAuthenticator {
   }
 
   /**
-   * Returns a proof of the text of an API key: the HMAC of its hash with `secret`. The proof changes only if the text
-   * of the API key changes. Without `secret`, the proof reveals nothing about the API key, even if the API key is easy
-   * to guess. Returns undefined if the API key is not found.
+   * Returns the HMAC of an API key's hash with `secret`, or undefined if the API key is not found. As long as the
+   * HMAC stays the same, the text of the API key has not changed. Without `secret`, the HMAC reveals nothing about
+   * the API key, even if the API key is easy to guess.
    */
   proofOf(id: string, secret: string): string | undefined {
     const known = this.digests.get(id);

@@ -39,7 +39,7 @@ export const MAX_API_KEYS_PER_ACCOUNT = 1_000;
  * Maximum number of API keys of all accounts together. The number is limited, because the API lists all API
  * keys in one reply.
  */
-export const MAX_API_KEYS = 10_000;
+export const MAX_API_KEYS_OF_ALL_ACCOUNTS = 10_000;
 
 /** Stores the API keys that were created through the API. */
 export interface ApiKeyStore {
@@ -55,8 +55,8 @@ export interface ApiKeyStore {
   findWithTime(id: string): Promise<{ key: StoredApiKey; now: number } | undefined>;
   /**
    * Stores an API key. Resolves to false if the API key's account is not found.
-   * @param isFixed true if the environment variables define the account; the store does not contain that
-   * account
+   * @param isFixed true if the environment variables define the account. Such an account is not in the store, so
+   * `add` does not look for it there
    * @throws {AccountConflictError} if the maximum number of API keys is reached
    */
   add(key: StoredApiKey, isFixed: boolean): Promise<boolean>;
@@ -93,8 +93,8 @@ export function generateApiKeyText(): string {
 }
 
 /**
- * Returns true if a text has the format of the API keys that {@link generateApiKeyText} creates. A text in another format
- * need not be looked up in the store.
+ * Returns true if a text has the format of the API keys that {@link generateApiKeyText} creates. A text in another
+ * format need not be looked up in the store.
  */
 export function hasGeneratedApiKeyFormat(text: string): boolean {
   return KEY_PATTERN.test(text);
@@ -110,7 +110,7 @@ export function idAndHashOfApiKey(text: string): { id: string; sha256: string } 
 }
 
 /**
- * Returns true if two hexadecimal hashes are equal. The comparison takes the same time wherever the hashes
+ * Returns true if two hexadecimal hashes are equal. The duration of the comparison does not reveal where the hashes
  * differ.
  */
 export function areHashesEqual(one: string, other: string): boolean {

@@ -1,4 +1,4 @@
-/** An entry of the audit log: an action of a caller with an API key or a token. */
+/** An entry of the audit log: one action that a caller did through the API. */
 export interface AuditEntry {
   /**
    * Id of the entry, in the form `aud_…`. If an action is recorded in the audit logs of two accounts, both entries have
@@ -11,7 +11,7 @@ export interface AuditEntry {
   action: string;
   /** Id of the object of the action, for example of an API key. Null for an action on several objects. */
   subject: string | null;
-  /** Ids of the objects of an action on several objects. For an action on one object, {@link subject} is the id. */
+  /** Ids of the objects of an action on several objects. Absent for an action on one object: see {@link subject}. */
   subjects?: string[];
   /** Account of the caller who did the action. */
   account: string;
@@ -54,7 +54,10 @@ export const MAX_AUDIT_ENTRIES = 1_000;
 /** Time for which entries of the audit log are kept, in milliseconds. */
 export const AUDIT_RETENTION_MS = 90 * 86_400_000;
 
-/** Pattern of the id of an entry in a Redis stream. The pattern excludes `0-0`, because Redis rejects a read of the entries before `0-0`. */
+/**
+ * Pattern of the id of an entry in a Redis stream. The pattern excludes `0-0`, because Redis rejects a read of the
+ * entries before `0-0`.
+ */
 const POSITION_PATTERN = /^(?!0+-0+$)\d{1,15}-\d{1,15}$/;
 
 /** Returns true if a text has the format of a position that {@link AuditLog.read} accepts. */

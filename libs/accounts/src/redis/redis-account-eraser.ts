@@ -17,7 +17,9 @@ const eraseKeysScript = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
 const releaseErasureScript = LuaScript.from(import.meta.url, 'lua/release-erasure.lua');
 
 export interface ErasurePass {
-  /** Stops the erasure. A later call of `pass` erases the remaining keys. */
+  /**
+   * Stops the erasure when it is aborted. The next call of {@link RedisAccountEraser.pass} erases the remaining keys.
+   */
   signal?: AbortSignal;
   /**
    * Called after all Redis keys were examined, while this process still holds the lease of the erasure. `removed` is

@@ -1,8 +1,9 @@
 import { accountKeys } from '#platform';
 
 /**
- * Hash tag of the Redis keys that belong to no single account. Because these keys have the same hash tag, one
- * script can change all of them. The hash tag contains a dot, so it differs from every account id.
+ * Hash tag of the Redis keys that belong to no single account. Redis Cluster stores keys with the same hash tag on
+ * one node, so one script can change all of these keys. The hash tag contains a dot, so it differs from every account
+ * id.
  */
 const TAG = '.accounts';
 

@@ -74,7 +74,7 @@ export class RedisAccountStore implements AccountStore {
     change: (before: StoredAccount) => StoredAccount,
   ): Promise<StoredAccount | undefined> {
     const { accounts, version } = this.keys;
-    // The change is retried only if another process has just changed the account. So the loop ends soon.
+    // The loop repeats only if another process changed the account between the read and the write.
     for (;;) {
       const expected = await this.redis.hget(accounts, id);
       if (expected === null) return undefined;

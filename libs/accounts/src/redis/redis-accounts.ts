@@ -34,7 +34,7 @@ export function createAccountDirectory(
 ): AccountDirectory & AccountRevision {
   const logged = new Set<string>();
   return new CombinedAccountDirectory(
-    createEnvironmentAccountDirectory(environment),
+    createAccountDirectoryFromEnvironment(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     (account, error) => {
@@ -57,7 +57,7 @@ export function createAccountRegistry(
   clock: Clock,
 ): AccountRegistry {
   return new AccountRegistry(
-    createEnvironmentAccountDirectory(environment),
+    createAccountDirectoryFromEnvironment(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     clock,
@@ -66,7 +66,7 @@ export function createAccountRegistry(
 
 /**
  * Returns an object that authenticates callers by their API keys: the API key of the environment variable `API_KEY`,
- * which only gateways have, and the API keys in Redis, which all processes share.
+ * which is set only for gateways, and the API keys in Redis, which all processes share.
  */
 export function createApiKeyAuthenticator(
   environment: KeyEnvironment,
@@ -111,11 +111,11 @@ export function createApiKeyRegistry(
   clock: Clock,
 ): ApiKeyRegistry {
   const store = new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX);
-  return new ApiKeyRegistry(createEnvironmentAccountDirectory(environment), store, clock);
+  return new ApiKeyRegistry(createAccountDirectoryFromEnvironment(environment), store, clock);
 }
 
 /** Returns a directory with one account: `default`, which the environment variables define. */
-export function createEnvironmentAccountDirectory(environment: CommonEnvironment): FixedAccountDirectory {
+export function createAccountDirectoryFromEnvironment(environment: CommonEnvironment): FixedAccountDirectory {
   return new FixedAccountDirectory([
     {
       id: DEFAULT_ACCOUNT_ID,

@@ -6,7 +6,7 @@ import { ENVIRONMENT_API_KEY_ID } from '../api-key/api-key.js';
 import {
   type ApiKeyStore,
   type ApiKeyUses,
-  MAX_API_KEYS,
+  MAX_API_KEYS_OF_ALL_ACCOUNTS,
   MAX_API_KEYS_PER_ACCOUNT,
   type StoredApiKey,
 } from '../api-key/stored-api-key.js';
@@ -26,12 +26,12 @@ const RECORDED_AT_ONCE = 500;
 
 const REFUSALS: Readonly<Record<string, string>> = {
   full: `The account has reached its limit of ${MAX_API_KEYS_PER_ACCOUNT} API keys. Delete one first.`,
-  'all-full': `The installation has reached its limit of ${MAX_API_KEYS} API keys. Delete one first.`,
+  'all-full': `The installation has reached its limit of ${MAX_API_KEYS_OF_ALL_ACCOUNTS} API keys. Delete one first.`,
 };
 
 /**
- * Stores all API keys in one Redis hash, the ids of each account's API keys in a set, and the times of their last uses in
- * a hash; implements {@link ApiKeyStore} and {@link ApiKeyUses}.
+ * Implements {@link ApiKeyStore} and {@link ApiKeyUses}. Stores all API keys in one Redis hash, the times at which
+ * they were last used in another hash, and the ids of each account's API keys in a set.
  */
 export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
   private readonly keys: RegistryKeys;
@@ -74,7 +74,7 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
       { accounts, apiKeys, ownApiKeys: apiKeysOf(key.account) },
       {
         ...{ id: key.id, apiKey: JSON.stringify(key), account: key.account, isFixed: isFixed ? 1 : 0 },
-        ...{ maxOfAccount: MAX_API_KEYS_PER_ACCOUNT, maxKeys: MAX_API_KEYS },
+        ...{ maxOfAccount: MAX_API_KEYS_PER_ACCOUNT, maxKeys: MAX_API_KEYS_OF_ALL_ACCOUNTS },
       },
     );
     if (outcome === 'added') return true;

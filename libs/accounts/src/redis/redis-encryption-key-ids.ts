@@ -54,7 +54,8 @@ export class RedisEncryptionKeyIds {
 /**
  * Records the id of this process's encryption key in Redis: now if Redis is connected, otherwise when Redis connects.
  *
- * @param onMissingKeys called with the error if encryption keys are found missing after this function has returned
+ * @param onMissingKeys called with the error if missing encryption keys are found only after this function has
+ * returned
  * @throws {ConfigurationError} if stored secrets may be encrypted with a key that the environment variables lack
  */
 export async function registerEncryptionKeyId(

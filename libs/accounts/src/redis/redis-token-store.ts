@@ -65,7 +65,7 @@ export class RedisTokenStore implements TokenStore {
   }
 
   async remove(account: string, id: string): Promise<boolean> {
-    // A token never moves to another account or API key, so this read and the removal need not be one step.
+    // A token never moves to another account or API key, so this read and the removal need not be one atomic step.
     const found = await this.find(id);
     if (found?.token.account !== account) return false;
     const { revocations } = this.keys;

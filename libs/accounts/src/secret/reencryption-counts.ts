@@ -10,7 +10,7 @@ export interface ReencryptionFailure {
   keyId: string;
 }
 
-/** Counts what happened to the secrets of one kind when the encryption key was replaced by a new one. */
+/** Counts the results of re-encrypting secrets of one kind with the current encryption key. */
 export class ReencryptionCounts {
   rotated = 0;
   /** Number of secrets that were already encrypted with the current key. */

@@ -60,12 +60,18 @@ export class SessionService {
     return { token, session: this.describe({ id, account, keyId, scopes, endsAt }) };
   }
 
-  /** Resolves to the caller of a request that uses a session, or to undefined if the token is invalid. */
+  /**
+   * Resolves to the caller that a session's token authenticates, or to undefined if the token is invalid. Renews the
+   * session's idle time.
+   */
   async authenticate(token: string): Promise<Principal | undefined> {
     return (await this.read(token, this.limits))?.caller;
   }
 
-  /** Resolves to a session, or to undefined if the token is invalid. Does not renew the session's idle time. */
+  /**
+   * Resolves to the session of a token, or to undefined if the token is invalid. Does not renew the session's idle
+   * time.
+   */
   find(token: string): Promise<OpenSession | undefined> {
     return this.read(token);
   }

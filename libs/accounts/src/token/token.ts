@@ -10,7 +10,7 @@ export type TokenScope = (typeof TOKEN_SCOPES)[number];
 /** Maximum lifetime of a token, in seconds. */
 export const MAX_TOKEN_LIFETIME_SECONDS = 86_400;
 
-/** Maximum number of unexpired tokens of one API key. This limit bounds the memory in Redis. */
+/** Maximum number of unexpired tokens of one API key. The maximum limits the memory that tokens take in Redis. */
 export const MAX_TOKENS_PER_API_KEY = 10_000;
 
 /**

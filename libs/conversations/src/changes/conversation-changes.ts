@@ -1,4 +1,4 @@
-/** The status of a send after a change. */
+/** Says that the status of a send has changed. The fields have the values after the change. */
 export interface SendStatusNotice {
   id: string;
   status: string;
@@ -28,8 +28,9 @@ export interface ChangeListener {
  */
 export interface ConversationChanges {
   /**
-   * Starts to report the changes of an account to a listener. Every change after the promise has resolved is reported.
-   * @returns a function that ends the reports; callers must call it exactly once
+   * Starts to report the changes of an account to a listener. Every change that happens after the returned promise
+   * has resolved is reported.
+   * @returns a function that stops the reports; callers must call it exactly once
    */
   follow(account: string, listener: ChangeListener): Promise<() => void>;
 

@@ -27,7 +27,8 @@ export class RedisConversationChangeSubscriber implements ConversationChanges {
     const listeners = this.listeners.get(channel) ?? new Set();
     this.listeners.set(channel, listeners.add(listener));
     try {
-      // A repeated subscription has no effect, but it waits until the earlier one is confirmed.
+      // If the connection has already subscribed to the channel, this call only waits until Redis has confirmed the
+      // earlier subscription.
       await this.connection().subscribe(channel);
       this.watch?.follow();
     } catch (error) {
@@ -67,7 +68,10 @@ export class RedisConversationChangeSubscriber implements ConversationChanges {
   }
 }
 
-/** Reports a change to a listener. `text` is `row` and the id of a row, or `send` and a `SendStatusNotice` as JSON. */
+/**
+ * Reports a change to a listener. `text` is either `row`, a space and the id of a row, or `send`, a space and a
+ * `SendStatusNotice` as JSON.
+ */
 function report(text: string, listener: ChangeListener): void {
   const end = text.indexOf(' ');
   const rest = text.slice(end + 1);

@@ -2,8 +2,8 @@ import { comparePositions } from '../position.js';
 import type { Conversation, LastEntry } from '../row/conversation.js';
 
 /**
- * What a script returns for a row: the id; the last activity; the part that is derived from messages, as JSON or '';
- * then pairs of a phone number and the part that is derived from the sends to it, as JSON or ''.
+ * What a script returns for a row: its id; the time of its last activity; the part that is derived from messages, as
+ * JSON or ''; then pairs of a phone number and the part that is derived from the sends to it, as JSON or ''.
  */
 export type StoredRow = [id: string, lastActivity: string, row: string, ...sends: string[]];
 
@@ -44,7 +44,8 @@ export function conversationOf([id, lastActivity, text, ...parts]: StoredRow): C
     replaces: row.r,
     last,
     lastMessage: lastMessageOf(row),
-    // Rows that earlier builds stored may have a time before 1970.
+    // 0 means that there was no activity. A negative time is valid: rows that earlier builds stored may have a time
+    // before 1970.
     lastActivityAt: at === 0 ? undefined : at,
     unreadCount: Math.min((row.w ?? []).filter(([, , unread]) => unread === 1).length, MAX_UNREAD),
     waitingSince: row.w?.[0]?.[0],

@@ -9,7 +9,7 @@ export interface Conversation {
   replaces: string | undefined;
   /** The last message, or the last send that has no message yet: the one with the greater position. */
   last: LastEntry | undefined;
-  /** The last message. */
+  /** The last message, even if {@link last} is a send. */
   lastMessage: LastEntry | undefined;
   /** Time of the last message or send, in milliseconds since 1970. Undefined if there was none. */
   lastActivityAt: number | undefined;

@@ -2,7 +2,9 @@
 export interface RowMessage {
   id: string;
   direction: 'inbound' | 'outbound' | 'other';
-  /** The earlier of the message's timestamp and the time when it was first read, in milliseconds since 1970. */
+  /**
+   * Time of the message in milliseconds since 1970: its timestamp by Redis' clock, but at most the time of the read.
+   */
   at: number;
   /** Phone number of the contact in this message, in E.164 form. Absent if the message contains no phone number. */
   phoneNumber?: string;
@@ -36,7 +38,10 @@ export type RowEntry =
 /** What a commit changes about the row of a contact. */
 export interface RowUpdate {
   entries: readonly RowEntry[];
-  /** True if the contact had no row yet, because an earlier version of Tidings stored the contact. */
+  /**
+   * True if the commit creates the row. The row is missing if an earlier version of Tidings, which kept no rows,
+   * stored the contact.
+   */
   isNew: boolean;
   /** Search words of the contact's fields. Present if the row is new. */
   words?: readonly string[];

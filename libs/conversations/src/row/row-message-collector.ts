@@ -27,7 +27,7 @@ export class RowMessageCollector {
     }
   }
 
-  /** Returns the collected messages, each once. */
+  /** Returns one row entry for each collected message. */
   entries(): RowEntry[] {
     const messages = [this.lastOutbound, ...this.waiting, this.last].filter((one) => one !== undefined);
     return [...new Set(messages)].map((message) => ({ kind: 'message', message }));

@@ -31,10 +31,7 @@ export interface Coverage {
   messages: readonly PlacedMessage[];
   /** Position down to which all messages were found. Undefined if the oldest message was found, too. */
   edge: Position | undefined;
-  /**
-   * The page with the oldest messages, of the pages that follow each other without a gap. Undefined if `isConnected` is
-   * false.
-   */
+  /** The oldest of the pages that {@link coverageOfPages} used. Undefined if `isConnected` is false. */
   last: PlacedPage | undefined;
 }
 
@@ -44,8 +41,8 @@ export interface Coverage {
  * A page is used if it contains the newest message of the list, a message newer than `from`, or a message of another
  * used page. Other pages are ignored, because messages between them and the used pages may be missing.
  *
- * Messages with the oldest timestamp of the used pages are left out, unless the list ends there. More messages with
- * the oldest timestamp may be on a page that was not read.
+ * Messages with the oldest timestamp of the used pages are left out, because more messages with this timestamp may be
+ * on a page that was not read. They are returned if the used pages contain the oldest message of the list.
  *
  * @param from position; undefined if the newest messages are wanted
  */

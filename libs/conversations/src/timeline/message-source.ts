@@ -4,7 +4,7 @@ import {
   MessageListTooLargeError,
 } from './unsorted-message-list-reader.js';
 import type { PlacedMessage } from './coverage.js';
-import { CannotReadInTimeOrderError, type OrderedShape, walkOrderedList } from './ordered-walk.js';
+import { CannotReadInTimeOrderError, type OrderedShape, readSortedMessageList } from './ordered-walk.js';
 import { comparePositions, type Position } from '../position.js';
 import {
   type ListShape,
@@ -21,10 +21,12 @@ import type { TimelineCursor } from './timeline-cursor.js';
 /** Maximum number of upstream requests for one page of a timeline. */
 export const MAX_REQUESTS_PER_TIMELINE_PAGE = 5;
 /**
- * Time after which one page of a timeline begins no further upstream request, in milliseconds. The page is then short. The
- * connection of the caller is silent meanwhile, so it must stay open for longer than this and one request.
+ * Time limit for reading one page of a timeline, in milliseconds. After it, no upstream request begins except the
+ * first one, and the page may have fewer entries than requested. The caller receives nothing while the page is read.
+ * The idle timeout of the caller's connection must therefore be longer than this limit plus the duration of one
+ * upstream request.
  */
-export const TIMELINE_PAGE_READ_MS = 25_000;
+export const TIMELINE_PAGE_READ_TIME_LIMIT_MS = 25_000;
 /** Maximum time that one call of {@link MessageSource.read} waits for the budget, in milliseconds. */
 const PATIENCE_MS = 2_000;
 /**
@@ -110,7 +112,7 @@ export class MessageSource {
       ...(fixedSize === undefined ? {} : { fixedSize }),
       ...(maxLimit === undefined ? {} : { maxLimit }),
     };
-    const walk = await walkOrderedList(call.read, shape, start, limit, MAX_REQUESTS_PER_TIMELINE_PAGE);
+    const walk = await readSortedMessageList(call.read, shape, start, limit, MAX_REQUESTS_PER_TIMELINE_PAGE);
     const hasMoved = walk.edge === undefined || from === undefined || comparePositions(walk.edge, from) < 0;
     const isStuck = walk.isConnected && !hasMoved && !walk.isInterrupted;
     const attempts = (cursor.attempts ?? 0) + 1;
@@ -164,7 +166,8 @@ export class MessageSource {
       this.readings.get(account, contactId) ??
       this.readings.begin(account, contactId, await this.ports.events.end(account));
     return reading.alone(async () => {
-      // A call that waited long for another call has seen the list advance, so it needs no request of its own.
+      // Calls for the same contact run one after another. If this call waited until its deadline, it makes no
+      // request, because the calls before it have already read further pages.
       const left = call.isLate ? 0 : MAX_REQUESTS_PER_TIMELINE_PAGE - call.requests;
       const presentIds = (): Promise<ReadonlySet<string>> => this.ports.feed.presentIds(account, contactId);
       try {
@@ -198,10 +201,10 @@ class Call {
     readonly contactId: string,
     private readonly now: () => number,
   ) {
-    this.deadline = now() + TIMELINE_PAGE_READ_MS;
+    this.deadline = now() + TIMELINE_PAGE_READ_TIME_LIMIT_MS;
   }
 
-  /** True if no further request may begin, unless it is the first one. */
+  /** True if the time limit is over. Then only the first request of the call may still begin. */
   get isLate(): boolean {
     return this.now() >= this.deadline;
   }
@@ -221,8 +224,8 @@ function isOrdered(shape: ListShape): shape is OrderedShape {
 }
 
 /**
- * Returns the newest messages of a completely read list that are older than the position `from`: at most 20 more than
- * twice `limit`, because the caller leaves out messages that are not committed.
+ * Returns messages of a completely read list: the newest ones that are older than the position `from`. Returns more
+ * messages than `limit`, because the caller leaves out messages that are not committed.
  */
 function slice(
   { messages }: UnsortedMessageListReader,

@@ -1,11 +1,11 @@
 import { expect, it } from '@jest/globals';
 import { fakeMessage } from './fixtures/fake-account.js';
-import { walkOrderedList } from './ordered-walk.js';
+import { readSortedMessageList } from './ordered-walk.js';
 import type { TimelineMessage } from './ports.js';
 
 const PAGE_SIZE = 10;
 
-it('the read of a sorted message list misses no message if a deletion moves messages to a newer page before the last, shorter page is read', async () => {
+it('the read of a sorted message list misses no message if a deletion moves a message from the last page to the page before, which was already read', async () => {
   const list = Array.from({ length: 28 }, (_, i) => fakeMessage(`m${i}`, 1_000_000 - i * 1_000));
   const left = new Set(list.map(({ id }) => id));
   // Upstream ignores the limit.
@@ -16,7 +16,7 @@ it('the read of a sorted message list misses no message if a deletion moves mess
   };
   // Deletions that the feed has not noticed yet made the list shorter than 40 messages.
   const shape = { order: 'newestFirst' as const, length: 40, fullPage: PAGE_SIZE, maxLimit: PAGE_SIZE };
-  const { messages, edge } = await walkOrderedList(read, shape, { fixedSize: PAGE_SIZE }, 60, 10);
+  const { messages, edge } = await readSortedMessageList(read, shape, { fixedSize: PAGE_SIZE }, 60, 10);
   expect(edge).toBeUndefined();
   const shown = messages.map(({ message }) => message.id);
   expect([...left].filter((id) => !shown.includes(id))).toEqual([]);

@@ -54,11 +54,11 @@ export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
   isConnected: boolean;
   fixedSize: number | undefined;
   maxLimit: number;
-  /** True if the walk ended early because a request failed or the time was over. */
+  /** True if the walk ended early because a request failed or the time limit was reached. */
   isInterrupted: boolean;
   /**
    * Returns the index in upstream's list at which the walk for the next page of the timeline starts. The index is an
-   * estimate, on the newer side of `position`.
+   * estimate: the message at this index is probably a little newer than `position`.
    * @param position where the next page of the timeline begins
    */
   indexBefore(position: Position | undefined): number;
@@ -73,7 +73,7 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
  * @throws {CannotReadInTimeOrderError} if the list is not sorted, or its pages are very small
  * @throws {MessagesUnavailableError} if no page could be read
  */
-export async function walkOrderedList(
+export async function readSortedMessageList(
   read: ReadPage,
   shape: OrderedShape,
   start: WalkStart,
@@ -134,7 +134,8 @@ class OrderedWalk {
           this.maxLimit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
           continue;
         }
-        // After a timeout, even a walk that discarded its pages knows more than before: the next one continues it.
+        // If the walk has no pages, the error is thrown. A timeout is an exception: the walk has already read
+        // something, and the next walk continues with what this one learned, such as the size of upstream's pages.
         if (this.pages.length === 0 && !(error instanceof TimelinePageTimeoutError)) throw error;
         this.isInterrupted = true;
         break;
@@ -293,7 +294,8 @@ class OrderedWalk {
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;
     const { newer, older } = this.unjoined;
-    // The page that settles an uncertain end may be read before the newer page is read again.
+    // This page is not the newer page of `unjoined`: it was read to settle an uncertain end. The newer page is read
+    // again later.
     if (page.request.page !== newer.request.page) return;
     newer.next = older;
     page.next = older;

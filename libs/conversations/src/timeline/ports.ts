@@ -78,7 +78,10 @@ export interface ListShape {
   order: ListOrder;
   /** Number of elements of the contact's message list when the feed last read the list to its end. */
   length: number;
-  /** Largest page limit that upstream is known to honour. */
+  /**
+   * Largest page limit that upstream is known to accept. Upstream may still return fewer messages:
+   * see {@link fullPage}.
+   */
   maxLimit: number;
   /**
    * Largest number of messages that upstream is known to return on a page, at most {@link maxLimit}. A page with fewer

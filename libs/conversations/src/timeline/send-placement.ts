@@ -41,8 +41,8 @@ export function positionOfSend(
 
 /**
  * Returns true if the message of a send must be shown at the position of the send, because the message may have been
- * committed after the caller requested the first page of the timeline. At the message's own position, a later page
- * could show the message although an earlier page has already shown the send.
+ * committed after the caller requested the first page of the timeline. If the message were shown at its own position,
+ * a later page could show the message although an earlier page has already shown the send.
  */
 export function isMessageShownAtSendPosition(
   { boundAt, message, phoneNumber, status }: TimelineSend<unknown>,

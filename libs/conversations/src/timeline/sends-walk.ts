@@ -2,9 +2,9 @@ import { comparePositions, newerPosition, type Position } from '../position.js';
 import type { TimelineSend, TimelineSends } from './ports.js';
 
 const PAGE_SIZE = 100;
-/** Maximum number of pages of sends that one call of {@link readSends} reads per phone number. */
+/** Maximum number of pages of sends that one call of {@link readSendsOfConversation} reads per phone number. */
 const MAX_PAGES = 10;
-/** Maximum number of pending sends that one call of {@link readSends} reads per phone number and status. */
+/** Maximum number of pending sends that one call of {@link readSendsOfConversation} reads per phone number and status. */
 const MAX_PENDING = 1_000;
 /**
  * Maximum time between the creation of a send and the assignment of its serial number, in milliseconds. Of two
@@ -12,7 +12,7 @@ const MAX_PENDING = 1_000;
  */
 const NUMBERING_MS = 5_000;
 
-/** Selects the sends that {@link readSends} reads. */
+/** Selects the sends that {@link readSendsOfConversation} reads. */
 export interface SendsWanted {
   phoneNumbers: readonly string[];
   /** Sends older than this position are wanted. Undefined for the newest sends. */
@@ -27,7 +27,7 @@ export interface SendsWanted {
   startedAt: number;
 }
 
-/** The sends that {@link readSends} found, and down to which position it found all sends. */
+/** The sends that {@link readSendsOfConversation} found, and down to which position it found all sends. */
 export interface SendsFound<S> {
   /** The found sends by id. Some of them may be outside of the wanted range. */
   sends: Map<string, TimelineSend<S>>;
@@ -44,7 +44,7 @@ export interface SendsFound<S> {
 }
 
 /** Reads the sends to a conversation's phone numbers, the newest first. */
-export async function readSends<S>(
+export async function readSendsOfConversation<S>(
   port: TimelineSends<S>,
   account: string,
   wanted: SendsWanted,

@@ -103,7 +103,7 @@ describe('A list of messages that cannot be read in order of time', () => {
     expect(pages[0]?.entries).toEqual([]);
   });
 
-  it('is shown with the messages without a timestamp last, sorted by id', async () => {
+  it('is shown with the messages without a timestamp last, in descending order of their ids', async () => {
     const account = accountWith(3);
     for (const id of ['x', 'z', 'y']) {
       const one = fakeMessage(id, undefined);
@@ -307,7 +307,7 @@ describe('While upstream answers slowly', () => {
     },
   );
 
-  it('a timeline page has a cursor even if a late page shows that upstream returns smaller pages than expected', async () => {
+  it('a timeline page has a cursor even if upstream returns smaller pages than it returned before', async () => {
     const account = accountWith(100, { order: 'newestFirst', maxLimit: 30 });
     account.learned = { maxLimit: 100, fullPage: 100 };
     const timeline = slowTimeline(account, 15_000, 15_000);
@@ -317,7 +317,7 @@ describe('While upstream answers slowly', () => {
     expect((await all(account, 20, timeline)).flatMap(idsOf)).toEqual(newestFirst(100));
   });
 
-  it('a list in no order is read further by the next request', async () => {
+  it('the next request for the timeline continues the read of an unsorted list of messages', async () => {
     const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
     const timeline = slowTimeline(account, 15_000, 15_000);
     const page = await timeline.read('a', CONVERSATION, 20);
@@ -326,7 +326,7 @@ describe('While upstream answers slowly', () => {
     expect((await all(account, 20, timeline)).flatMap(idsOf)).toEqual(newestFirst(150));
   });
 
-  it('a caller who waited for the reads of another caller gets a page without a request of its own', async () => {
+  it('simultaneous requests for a timeline share the upstream requests, and each returns a page with a cursor', async () => {
     const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
     const timeline = slowTimeline(account, 0, 0, 0, 0, 0, 15_000, 15_000);
     await timeline.read('a', CONVERSATION, 20);
@@ -345,7 +345,7 @@ describe('While upstream answers slowly', () => {
 });
 
 describe('The event log cursor of a page', () => {
-  it('is read before the messages, so a client that continues from it misses no event', async () => {
+  it('is read before the messages, so that a client misses no event if it continues from this cursor', async () => {
     const account = accountWith(5);
     const late = fakeMessage('late', account.now);
     account.feed.listShape = () => {

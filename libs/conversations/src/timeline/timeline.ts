@@ -3,7 +3,7 @@ import { UnsortedMessageListCache } from './unsorted-message-list-reader.js';
 import {
   TIMELINE_START,
   MAX_REQUESTS_PER_TIMELINE_PAGE,
-  TIMELINE_PAGE_READ_MS,
+  TIMELINE_PAGE_READ_TIME_LIMIT_MS,
   MessageSource,
   type MessageSourcePorts,
   type MessagesFound,
@@ -24,10 +24,10 @@ import {
   type PlacementContext,
   isMessageShownAtSendPosition,
 } from './send-placement.js';
-import { readSends, type SendsFound } from './sends-walk.js';
+import { readSendsOfConversation, type SendsFound } from './sends-walk.js';
 import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js';
 
-export { MAX_REQUESTS_PER_TIMELINE_PAGE, TIMELINE_PAGE_READ_MS };
+export { MAX_REQUESTS_PER_TIMELINE_PAGE, TIMELINE_PAGE_READ_TIME_LIMIT_MS };
 
 /** What a timeline reads from. */
 export interface TimelinePorts<S> extends MessageSourcePorts {
@@ -41,7 +41,10 @@ export interface TimelinePage<S> {
   entries: readonly TimelineEntry<S>[];
   /** Cursor of the next page. Undefined on the last page, and if upstream's messages could not be read. */
   next: string | undefined;
-  /** Cursor of the event log, taken before anything was read. */
+  /**
+   * Cursor at the end of the event log when the reading of this page began. Later events report what changed since
+   * then.
+   */
   after: string;
   /**
    * True if upstream's messages could not be read. The page then has only sends and the preview of the last
@@ -68,8 +71,8 @@ export class Timeline<S> {
   }
 
   /**
-   * Returns one page. Makes at most {@link MAX_REQUESTS_PER_TIMELINE_PAGE} upstream requests, and begins none but the first
-   * later than {@link TIMELINE_PAGE_READ_MS} after the start.
+   * Returns one page. Makes at most {@link MAX_REQUESTS_PER_TIMELINE_PAGE} upstream requests. Only the first
+   * request may begin later than {@link TIMELINE_PAGE_READ_TIME_LIMIT_MS} after the start of this call.
    */
   async read(
     account: string,
@@ -131,7 +134,7 @@ export class Timeline<S> {
     const until = present[limit - 1]?.position.at ?? edge?.at ?? -Infinity;
     const sendIds = await this.sendIdsOf(account, contactId, present);
     const range = { phoneNumbers, from, until, count: limit + 1, before, startedAt };
-    const sends = await readSends(this.ports.sends, account, range);
+    const sends = await readSendsOfConversation(this.ports.sends, account, range);
     const all = await this.withClaimed(account, sends.sends, sendIds);
     const context: PlacementContext = {
       ...{ startedAt, contactId, phoneNumbers: new Set(phoneNumbers) },

@@ -46,8 +46,8 @@ export class UnsortedMessageListReader {
   private end: Promise<void> = Promise.resolve();
 
   /**
-   * @param cursor end of the event log before the first page of messages is requested. Later events are
-   * applied to the messages; see {@link apply}.
+   * @param cursor cursor at the end of the event log, read before the first page of messages is requested; later
+   * events are applied to the messages; see {@link apply}
    */
   constructor(public cursor: string) {}
 
@@ -101,7 +101,7 @@ export class UnsortedMessageListReader {
   }
 
   private endsList({ maxLimit, fullPage, length }: ListShape, count: number): boolean {
-    // A page with the documented maximum number of messages does not end the list, even if the page limit was
+    // A page with the documented maximum number of messages is not taken for the last one, even if the page limit was
     // higher: upstream may have shortened the page.
     return (
       count < Math.min(maxLimit, fullPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE) &&

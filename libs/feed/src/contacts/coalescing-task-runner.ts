@@ -1,7 +1,7 @@
 /**
- * Runs a task for a name, for example an account, but never twice at a time for the same name. A call during
- * a run waits for that run to end and then starts a new run. All callers that wait for the same name share
- * the new run.
+ * Runs a task for a name, for example the name of an account. The task never runs twice at the same time for the
+ * same name. A call during a run waits for that run to end and then starts a new run. All callers that wait for the
+ * same name share the new run.
  */
 export class CoalescingTaskRunner {
   private readonly current = new Map<string, Promise<void>>();
@@ -26,8 +26,7 @@ export class CoalescingTaskRunner {
   }
 
   private async after(current: Promise<void>, name: string): Promise<void> {
-    // The error of the current run goes to the callers of that run, and not to the callers that wait for the
-    // next run.
+    // Only the callers of the current run get its error, not the callers that wait for the next run.
     await current.catch(() => undefined);
     this.next.delete(name);
     return this.begin(name);

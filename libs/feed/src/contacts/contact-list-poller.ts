@@ -11,11 +11,11 @@ import {
 } from '#upstream';
 import {
   DELETION_EVENT_CHANGES,
-  areTooManyMissing,
+  areTooManyElementsMissing,
   REAPPEARANCE_EVENT_CHANGES,
   createAccountSuspectEvent,
-  unconfirmedSuspectSince,
-  wentMissingInOutage,
+  suspectSinceUnlessDeletionsConfirmed,
+  wentMissingInSuspectedOutage,
 } from '../diff/absence.js';
 import { diffContactFields } from '../form/contact-fingerprint.js';
 import { type ChangedContact, SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
@@ -30,13 +30,13 @@ import {
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /**
- * For the contacts of a new account, events are emitted for messages that were sent at most this many
- * milliseconds before the account was added.
+ * Tolerance for a new account: messages that were sent at most this many milliseconds before the account was added
+ * emit events too.
  */
 const FIRST_LIST_SLACK_MS = 60_000;
 /**
- * Messages that were sent after an account was added emit events, unless they were sent more than this many
- * milliseconds before the first read of the account's contact list.
+ * If the contact list of a new account is first read late, messages that were sent more than this many milliseconds
+ * before that read emit no events.
  */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /**
@@ -70,7 +70,11 @@ interface ListVerdict {
   areSomeUnscheduled: boolean;
   /** True if so many contacts are missing that an outage is likely. No deletion is emitted then. */
   isOutageLikely: boolean;
-  /** Since when the earlier lists have lacked so many contacts; see {@link wentMissingInOutage}. */
+  /**
+   * Time since which the previous lists have lacked so many known contacts that an outage is likely, in
+   * milliseconds since 1970 by Redis' clock; see {@link wentMissingInSuspectedOutage}. Undefined if there is no such
+   * time, or if an administrator has confirmed deletions since then.
+   */
   suspectBefore: number | undefined;
   unreadable: UnreadableElementHistory;
   /**
@@ -116,8 +120,8 @@ export class ContactListPoller {
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const known = await this.store.knownContacts(account);
     const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_VOLATILE_CONTACT_FIELDS;
-    // Each list that a reply seems to contain gets a reader, and so does each download. Each has its own tracker, so that
-    // no contact is counted twice, and none for another list.
+    // A reader is created for each list that the reply seems to contain. Each reader has its own tracker, so that a
+    // tracker counts only the contacts of one list.
     const list = await this.source.listContacts(
       account,
       purpose,
@@ -163,20 +167,25 @@ export class ContactListPoller {
     list: ContactList<SnapshotComparingContactReader>,
     tracker: VolatileContactFieldTracker,
   ): Promise<boolean> {
-    // Upstream's clock is preferred, because message timestamps are compared with this time.
+    // Upstream's clock is preferred, because `listedAt` is compared with the timestamps of messages, which come
+    // from upstream.
     const listedAt = list.date ?? known.now;
     const missing = list.reader.missing();
     const { upstream } = list;
     const isOtherService =
       known.upstream !== undefined && known.upstream !== upstream && !showsMostContacts(list, missing);
-    const isOutage = areTooManyMissing(
+    const isOutage = areTooManyElementsMissing(
       missing.map(([, before]) => before),
       list.reader.present,
       known.deletionsConfirmedAt,
     );
-    const suspectBefore = unconfirmedSuspectSince(known.suspectSince, known.deletionsConfirmedAt);
+    const suspectBefore = suspectSinceUnlessDeletionsConfirmed(
+      known.suspectSince,
+      known.deletionsConfirmedAt,
+    );
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
-    // The list may stay suspect for days. Contacts that appear after its first suspect read are really new.
+    // Of several suspect lists in a row, only the first one is treated as a replacement. The lists may stay suspect
+    // for days, and contacts that first appear in a later list are really new.
     const isReplaced = isOtherService || (isSuspect && suspectBefore === undefined);
     const verdict: ListVerdict = {
       ...{ known, tracker, missing, isReplaced },
@@ -208,8 +217,8 @@ export class ContactListPoller {
   }
 
   /**
-   * Yields the contacts that must be stored: new and changed contacts first, then missing contacts. All of
-   * them together may not fit into memory.
+   * Yields the contacts that must be stored: new and changed contacts first, then missing contacts. They are not
+   * returned as one array, because all of them together may not fit into memory.
    */
   private async *updates(
     account: string,
@@ -288,7 +297,7 @@ export class ContactListPoller {
       return { ...update, listed: { ...before, missingSince: known.now } };
     }
     if (isOutageLikely || mayMissingContactBeUnreadable(unreadable, before.missingSince)) return undefined;
-    if (wentMissingInOutage(before, suspectBefore))
+    if (wentMissingInSuspectedOutage(before, suspectBefore))
       return { ...update, listed: { ...before, missingSince: known.now } };
     if (known.now - before.missingSince < this.absenceMs) return undefined;
     const record = await this.store.contactRecord(account, id);
@@ -330,10 +339,11 @@ function showsMostContacts(
 }
 
 /**
- * Returns the messaging service behind an upstream address, as the hash of the service's first address.
+ * Returns the messaging service behind an upstream address. A service is identified by the hash of its first
+ * address.
  * @param address hash of the upstream address
- * @param isAnother says to which service an unknown address belongs. `true`: to a new service. `false`: to the
- * service of the previous address
+ * @param isAnother `true` if an unknown address belongs to a new service; `false` if it belongs to the service of
+ * the previous address
  */
 function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
   const before = upstream === undefined || isAnother ? undefined : services.get(upstream);

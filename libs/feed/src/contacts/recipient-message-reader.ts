@@ -31,13 +31,13 @@ export class RecipientMessageReader {
   }
 
   /**
-   * Immediately reads the new messages of all contacts with the given phone number, and binds these messages
-   * to sends.
-   * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since 1970
-   * by Redis' clock), the contact list is read again first. `isListRequired`: false is returned if the list could not be
-   * read again, or does not show a contact of the number, or if a contact whose phone number is not known was last read
-   * before `minListReadAt`. `isLowPriority`: true if new sends have priority over this
-   * look-up in the request budget. `reads`: receives the contacts and messages that are read
+   * Immediately reads the new messages of all contacts with the given phone number, and binds these messages to
+   * sends.
+   * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since 1970 by
+   * Redis' clock), the contact list is read again first. `isListRequired`: if true, the result is also false if the
+   * list could not be read again, if contacts of the number are or may be missing from it, or if a contact whose phone
+   * number is not known was last read before `minListReadAt`. `isLowPriority`: true if new sends have priority over
+   * this look-up in the request budget. `reads`: receives the contacts and messages that are read
    * @returns true if all contacts with the phone number were read, except contacts that no longer exist
    * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
    */
@@ -68,7 +68,8 @@ export class RecipientMessageReader {
       reads?.add(contact.id, [], 0);
       try {
         if (!(await this.messages.pollNewMessages(account, contact.id, purpose, reads))) isComplete = false;
-        // In an outage, upstream may show neither the contact nor its messages.
+        // If the contact is missing from the contact list because of an outage, upstream may not show its messages
+        // either.
         if (isListRequired && contact.isMissing) isComplete = false;
       } catch (error) {
         if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
@@ -133,8 +134,9 @@ function isListReadSince({ listReadAt = -Infinity }: Recipient, since: number | 
 }
 
 /**
- * Returns true if the contact list was read recently enough, and can show all contacts of the number. A list that seems to
- * be cut off in an outage may lack the only one.
+ * Returns true if the contact list was read recently enough and can be trusted to show all contacts of the number.
+ * If no contact of the number is known, a suspect list cannot be trusted: it may be incomplete because of an
+ * outage.
  */
 function isListUsable(recipient: Recipient, since: number | undefined): boolean {
   return isListReadSince(recipient, since) && !(recipient.contacts.length === 0 && recipient.isListSuspect);

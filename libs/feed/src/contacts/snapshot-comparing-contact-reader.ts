@@ -3,9 +3,9 @@ import type { VolatileContactFieldTracker, QuickVerdict } from '../form/volatile
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
 /**
- * Values in place of a known contact's index in the contact list. `UNCHANGED`: the list contains the contact,
- * and the contact need not be committed. `UNSEEN`: the part of the list that has arrived does not contain the
- * contact.
+ * These values replace the index of a known contact in the contact list. `UNCHANGED`: the list contains the
+ * contact, and the contact need not be committed. `UNSEEN`: the part of the list that has arrived does not contain
+ * the contact.
  */
 const UNCHANGED = -1;
 const UNSEEN = -2;
@@ -114,9 +114,9 @@ export class SnapshotComparingContactReader implements ContactReader {
   }
 
   /**
-   * Returns true if an unchanged contact must be committed, because only a commit schedules the contact's next
-   * poll. A contact that was missing is not scheduled. If fewer contacts are scheduled than are known, all
-   * contacts are committed.
+   * Returns true if a contact must be committed although its fields are unchanged. If the contact was missing, the
+   * commit records that it is back. If fewer contacts are scheduled for polls than are known, all contacts are
+   * committed, because the commit schedules those that are not.
    */
   private isScheduledAnew(before: ListedContact | undefined): boolean {
     return before?.missingSince !== undefined || this.present > this.known.scheduled;

@@ -13,9 +13,9 @@ export interface Arrival {
    */
   timestamp?: number;
   /**
-   * Estimated time at which the message arrived, in milliseconds since 1970 by Redis' clock. It lies between
-   * the previous read of the contact and this read. Absent if there was no previous read, or if
-   * only a read of older messages found the message.
+   * Estimated time at which the message arrived, in milliseconds since 1970 by Redis' clock. It lies between the
+   * previous read of the contact and this read. Absent if there was no previous read, or if the message was found
+   * by a read of older messages.
    */
   estimatedAt?: number;
 }

@@ -27,14 +27,14 @@ interface PollReportKeys {
  * Returns the Redis keys that `poll-report.lua` writes for a poll that started at `startedAt` (milliseconds
  * since 1970).
  */
-export function pollReportKeys(keys: AccountKeys, startedAt: number): PollReportKeys {
+export function pollReportRedisKeys(keys: AccountKeys, startedAt: number): PollReportKeys {
   return {
-    facts: pollStatisticsKey(keys),
+    facts: pollStatisticsRedisKey(keys),
     slot: delayHistogramRedisKey(keys, timeSlotNumberAt(startedAt)),
   };
 }
 
-export function pollStatisticsKey(keys: AccountKeys): string {
+export function pollStatisticsRedisKey(keys: AccountKeys): string {
   return keys('polls', 'facts');
 }
 

@@ -25,8 +25,9 @@ export interface AbsenceInput {
   /** True if other reads of the account suggest an outage: then no missing message counts as deleted. */
   isOutageLikely: boolean;
   /**
-   * Time since which so many messages of the contact were missing that an outage was likely, in milliseconds since 1970
-   * by Redis' clock. Absent if that is not so, or an administrator has confirmed deletions since then.
+   * Time since which so many messages of the contact have been missing that an outage is likely, in milliseconds
+   * since 1970 by Redis' clock. Absent if no outage is likely, or if an administrator has confirmed deletions since
+   * then.
    */
   suspectSince?: number;
   /**
@@ -103,7 +104,7 @@ export function createAccountSuspectEvent(
 export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
-  const tooMany = areTooManyMissing(
+  const tooMany = areTooManyElementsMissing(
     missing.map(([, message]) => message),
     present.length,
     input.deletionsConfirmedAt,
@@ -124,7 +125,7 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
       waiting += 1;
     } else if (tooMany || input.isOutageLikely) {
       waiting += 1;
-    } else if (wentMissingInOutage(before, input.suspectSince)) {
+    } else if (wentMissingInSuspectedOutage(before, input.suspectSince)) {
       result.known.set(id, { ...before, missingSince: input.now });
       waiting += 1;
     } else if (input.now - before.missingSince < input.minApartMs) {
@@ -143,12 +144,13 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
 }
 
 /**
- * Returns true if an element went missing during a suspected outage. Upstream may recover in steps: what is still missing
- * when the suspicion ends has to be missing for the full time again before it counts as deleted.
- * @param suspectSince start of the suspicion, in milliseconds since 1970 by Redis' clock; undefined if there was none, or
- * if an administrator has confirmed deletions since then
+ * Returns true if an element went missing during a suspected outage. Upstream may recover in steps. Therefore, an
+ * element that is still missing when the suspicion ends counts as deleted only after it has been missing for the
+ * full time again.
+ * @param suspectSince start of the suspicion, in milliseconds since 1970 by Redis' clock; undefined if there was
+ * none, or if an administrator has confirmed deletions since then
  */
-export function wentMissingInOutage(
+export function wentMissingInSuspectedOutage(
   { missingSince = -Infinity }: { missingSince?: number },
   suspectSince: number | undefined,
 ): boolean {
@@ -156,14 +158,14 @@ export function wentMissingInOutage(
 }
 
 /**
- * Returns true if so many elements are missing that an outage is more likely than deletions. Leaves out the
- * elements that were already missing when an administrator confirmed deletions. Their deletion may need a
- * second read, so the confirmation stays valid for them until they are deleted or return.
+ * Returns true if so many elements are missing that an outage is more likely than deletions. Elements that were
+ * already missing when an administrator confirmed deletions are not counted. This applies until they are deleted or
+ * return, because a second read may be needed before they count as deleted.
  * @param missing snapshots of the missing elements
  * @param total number of elements that are not deleted, including the missing ones
  * @param deletionsConfirmedAt when deletions were last confirmed, in milliseconds since 1970 by Redis' clock
  */
-export function areTooManyMissing(
+export function areTooManyElementsMissing(
   missing: readonly { missingSince?: number }[],
   total: number,
   deletionsConfirmedAt = 0,
@@ -175,13 +177,12 @@ export function areTooManyMissing(
 }
 
 /**
- * Returns the time since which too many elements have been missing; undefined if there is no such time, or if
- * an administrator has confirmed deletions since then.
- * @param suspectSince time since which too many elements have been missing, in milliseconds since 1970 by
- * Redis' clock
+ * Returns `suspectSince`, or undefined if an administrator has confirmed deletions since then.
+ * @param suspectSince time since which too many elements have been missing, in milliseconds since 1970 by Redis'
+ * clock; undefined if not too many are missing
  * @param deletionsConfirmedAt when deletions were last confirmed, in milliseconds since 1970 by Redis' clock
  */
-export function unconfirmedSuspectSince(
+export function suspectSinceUnlessDeletionsConfirmed(
   suspectSince: number | undefined,
   deletionsConfirmedAt = 0,
 ): number | undefined {

@@ -140,7 +140,7 @@ describe('the first read of a contact', () => {
     expect(types(events)).toEqual(['message.sent']);
   });
 
-  it('emits messages that belong to sends by their timestamps too if they may have been emitted before', () => {
+  it('with areSendsDated, also emits a message that belongs to a send only if its timestamp is after the given time', () => {
     const events = new Memory().see([shown('old', at(-1)), shown('new', at(1))], {
       firstRead: { ...firstRead, areSendsDated: true },
       sends: new Map(['old', 'new'].map((id) => [id, { sendId: `snd_${id}` }])),

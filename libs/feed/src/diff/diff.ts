@@ -5,7 +5,7 @@ import {
   messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
-  fieldsReportedAsOther,
+  fieldsNamedOtherInEventChanges,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -15,7 +15,7 @@ import {
   isMessageChangeEmitted,
   chooseFingerprintToStore,
   NO_MESSAGE_DIFFERENCE,
-  chooseFingerprintToStoreWithoutEvent,
+  chooseFingerprintForUnemittedChange,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
 import {
@@ -143,7 +143,8 @@ function arrival(
     direction,
     delivered,
     read,
-    // If a flag is already set when the message is first seen, no later read emits an event for this flag.
+    // If a flag is already set when the message is first seen, no later read emits `message.delivered` or
+    // `message.read` for this flag.
     deliveredEmitted: delivered,
     readEmitted: read,
     fingerprint: chooseFingerprintToStore(message, seen, volatile),
@@ -176,7 +177,7 @@ function alteration(
   const isFormEmitted = isMessageChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
     ? chooseFingerprintToStore(message, seen, volatile)
-    : chooseFingerprintToStoreWithoutEvent(message, seen, form, volatile);
+    : chooseFingerprintForUnemittedChange(message, seen, form, volatile);
   if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
   const known: KnownMessage = {
     ...before,
@@ -207,8 +208,8 @@ function alteration(
       Object.assign(updates, change);
     }
   }
-  // A changed hash of the whole message is enough for an event. `updates` may be empty, because the changed
-  // field may have the same 16-bit hash as before.
+  // If the hash of the whole message changed, an event is emitted even if `updates` is empty: the changed field may
+  // by chance have the same 16-bit hash as before.
   if (isFormEmitted || Object.keys(updates).length > 0) collector.emit('message.updated', updates);
   return { events: collector.events, known };
 }
@@ -266,5 +267,5 @@ class EventCollector {
 }
 
 function valueOf({ raw }: UpstreamMessage, field: FingerprintField): unknown {
-  return field === 'other' ? fieldsReportedAsOther(raw) : (raw[field] ?? null);
+  return field === 'other' ? fieldsNamedOtherInEventChanges(raw) : (raw[field] ?? null);
 }

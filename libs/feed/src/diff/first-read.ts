@@ -17,13 +17,17 @@ interface EmitAfter {
    * that belong to sends. `emit`: all.
    */
   undated: 'silent' | 'emit';
-  /** True if messages that belong to sends count like all others, because their events may have been emitted before. */
+  /**
+   * If true, the timestamp also decides for messages that belong to sends, because their events may have been
+   * emitted before. Otherwise, all these messages emit events.
+   */
   areSendsDated?: boolean;
 }
 
 /**
- * Returns true if a message of a contact's first read emits an event. Unless the read is `silent` or sends are dated,
- * every message that belongs to a send emits one. For all other messages, the timestamp decides; see {@link FirstRead}.
+ * Returns true if a message of a contact's first read emits an event. With `silent`, no message does. A message
+ * that belongs to a send always emits an event, unless `areSendsDated` is true. For all other messages, the
+ * timestamp decides; see {@link FirstRead}.
  * @param isOurs true if the message belongs to a send
  */
 export function isMessageEmittedAtFirstRead(

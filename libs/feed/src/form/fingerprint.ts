@@ -5,7 +5,7 @@ import { JsonHasher } from './json-hasher.js';
  * The message fields that the `changes` of an event list by name. All other changed fields are listed
  * together as `other`.
  */
-export const FIELDS_REPORTED_BY_NAME = [
+export const FIELDS_NAMED_IN_EVENT_CHANGES = [
   'from',
   'to',
   'direction',
@@ -18,11 +18,11 @@ export const FIELDS_REPORTED_BY_NAME = [
 
 /**
  * Name of a message field in the `changes` of an event: one of
- * {@link FIELDS_REPORTED_BY_NAME}, or `other` for all other fields together.
+ * {@link FIELDS_NAMED_IN_EVENT_CHANGES}, or `other` for all other fields together.
  */
-export type FingerprintField = (typeof FIELDS_REPORTED_BY_NAME)[number] | 'other';
+export type FingerprintField = (typeof FIELDS_NAMED_IN_EVENT_CHANGES)[number] | 'other';
 
-export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...FIELDS_REPORTED_BY_NAME, 'other'];
+export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...FIELDS_NAMED_IN_EVENT_CHANGES, 'other'];
 
 /**
  * Hashes of a message. By comparing hashes, Tidings detects changes without storing the text of the message.
@@ -52,11 +52,11 @@ export interface SeenFingerprint extends Fingerprint {
  * A set of message fields as a bit mask: bit n stands for the field at index n of {@link FINGERPRINT_FIELDS}.
  */
 export type FieldSet = number;
-const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_REPORTED_BY_NAME.length;
+const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_NAMED_IN_EVENT_CHANGES.length;
 
-/** Returns the set of these message fields. */
-export function fieldSetOf(...names: readonly (typeof FIELDS_REPORTED_BY_NAME)[number][]): FieldSet {
-  return names.reduce((set, name) => set | (1 << FIELDS_REPORTED_BY_NAME.indexOf(name)), 0);
+/** Returns the set of the message fields with the given names. */
+export function fieldSetOf(...names: readonly (typeof FIELDS_NAMED_IN_EVENT_CHANGES)[number][]): FieldSet {
+  return names.reduce((set, name) => set | (1 << FIELDS_NAMED_IN_EVENT_CHANGES.indexOf(name)), 0);
 }
 
 /**
@@ -100,7 +100,7 @@ function computeFingerprint(raw: UpstreamMessage['raw'], signed: FieldSet, ignor
   wholeHash.restart();
   const fields: number[] = [];
   let bit = 1;
-  for (const field of FIELDS_REPORTED_BY_NAME) {
+  for (const field of FIELDS_NAMED_IN_EVENT_CHANGES) {
     hash.restart();
     hash.ignoresSignatures = (signed & bit) !== 0;
     if ((ignored & bit) === 0) hash.add(raw[field]);
@@ -172,7 +172,7 @@ export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
  * @param field index of the field in {@link FINGERPRINT_FIELDS}
  */
 export function isFieldNonEmpty({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
-  const name = FIELDS_REPORTED_BY_NAME[field];
+  const name = FIELDS_NAMED_IN_EVENT_CHANGES[field];
   if (name !== undefined) return !isEmpty(raw[name]);
   for (const key in raw) if (!isIdOrNamed(key)) return true;
   return isRecord(raw.status) && Object.keys(raw.status).some((key) => !isFlag(key));
@@ -208,10 +208,10 @@ export function differingFieldNames(before: Fingerprint, after: Fingerprint): Fi
 
 /**
  * Returns the fields of a message that events report together under the name `other`: all fields except the
- * id, the fields in {@link FIELDS_REPORTED_BY_NAME}, and the flags `read` and `delivered`. If one of the
+ * id, the fields in {@link FIELDS_NAMED_IN_EVENT_CHANGES}, and the flags `read` and `delivered`. If one of the
  * returned fields changed, `other` contains all of them.
  */
-export function fieldsReportedAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
+export function fieldsNamedOtherInEventChanges(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),
@@ -223,7 +223,7 @@ function withoutFlags(status: unknown): unknown {
   return Object.fromEntries(Object.entries(status).filter(([key]) => !isFlag(key)));
 }
 
-const ID_AND_NAMED: ReadonlySet<string> = new Set(['id', 'status', ...FIELDS_REPORTED_BY_NAME]);
+const ID_AND_NAMED: ReadonlySet<string> = new Set(['id', 'status', ...FIELDS_NAMED_IN_EVENT_CHANGES]);
 
 function isIdOrNamed(key: string): boolean {
   return ID_AND_NAMED.has(key);

@@ -71,7 +71,10 @@ export function isMessageChangeEmitted(
 }
 
 /** Returns true if one of the given fields has changed, or may have changed because it is unknown which field did. */
-export function mayHaveChanged({ changedFields, isChanged }: MessageDifference, fields: FieldSet): boolean {
+export function mayFieldsHaveChanged(
+  { changedFields, isChanged }: MessageDifference,
+  fields: FieldSet,
+): boolean {
   return isChanged && (changedFields === 0 || (changedFields & fields) !== 0);
 }
 
@@ -94,10 +97,11 @@ export function chooseFingerprintToStore(
 
 /**
  * Returns the fingerprint to store for a message whose change emits no event. Returns undefined if the stored
- * fingerprint stays: it is still correct, or a later read must detect the change again.
+ * fingerprint must not be replaced, because it is still correct, or because a later read must detect the change
+ * again.
  * @param seen fingerprint of the message as just read
  */
-export function chooseFingerprintToStoreWithoutEvent(
+export function chooseFingerprintForUnemittedChange(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   change: MessageDifference,

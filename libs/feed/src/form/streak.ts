@@ -86,9 +86,8 @@ export interface FieldView {
 }
 
 /**
- * A field's streak starts or becomes longer only if the field differs in at least this share (0 to 1) of the
- * messages or contacts that have the field. While changes of the field are withheld or muted, the streak
- * becomes longer even if the share is smaller.
+ * Until the changes of a field are withheld or muted, the field's streak starts or becomes longer only if the field
+ * differs in at least this share (0 to 1) of the messages or contacts that have the field.
  */
 const MIN_DIFFERING_SHARE = 0.8;
 /**

@@ -96,9 +96,8 @@ export class VolatileContactFieldTracker {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    // Whether a field differs for nearly all contacts is known only at the end of the contact list. A field
-    // with a long streak probably does differ for nearly all, so its changes are withheld from the first
-    // contact on.
+    // Only the end of the contact list shows whether a field differs for nearly all contacts. A field with a long
+    // streak probably does. Its changes are therefore withheld for all contacts of the list.
     this.withheld = new Set(
       names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
     );
@@ -156,7 +155,7 @@ export class VolatileContactFieldTracker {
    */
   conclude(): {
     volatility: VolatileContactFields;
-    /** False if no contact field was volatile before or after this read. There is nothing to store then. */
+    /** False if there is nothing to store: `volatility` was empty before this read and still is. */
     isToBeStored: boolean;
     newlyMuted: string[];
     newlyUnmuted: string[];
@@ -213,8 +212,8 @@ export class VolatileContactFieldTracker {
   }
 
   /**
-   * Returns the number of contacts in which a field exists, and in which it differs, in this read of the
-   * contact list. Undefined if {@link MAX_COUNTED_FIELDS} other fields are already counted.
+   * Returns in how many contacts of this read a field exists, and in how many it differs. Undefined if
+   * {@link MAX_COUNTED_FIELDS} other fields are already counted.
    */
   private countsOf(name: string): Counts | undefined {
     const known = this.counts.get(name);
@@ -236,8 +235,7 @@ function thresholdsFor(carriers: readonly Sample[]): MutingThresholds {
 }
 
 /**
- * Returns after how many consecutive changes a contact field is muted. This depends on how many contacts were
- * sampled for the field.
+ * Returns the thresholds for muting a contact field. They depend on how many contacts were sampled for the field.
  */
 function thresholdsOf({ samples }: Streak): MutingThresholds {
   return thresholdsFor(samples);

@@ -181,7 +181,7 @@ describe('edits of messages by people', () => {
       );
     });
 
-  it('are each emitted at the next read if no message is edited before three consecutive reads', () => {
+  it('are each emitted at the next read if no message is edited before each of three consecutive reads', () => {
     fc.assert(
       fc.property(edits, fc.integer({ min: 3, max: 5 }), (reads, count) => {
         const contact = new Contact();
@@ -199,7 +199,7 @@ describe('edits of messages by people', () => {
     );
   });
 
-  it('cause an event with the final text once the edits stop, even if there were edits before many consecutive reads', () => {
+  it('cause an event with the final text once the edits stop, even if the text was edited before each of many consecutive reads', () => {
     const edited = fc.array(fc.boolean(), { maxLength: 30 });
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {

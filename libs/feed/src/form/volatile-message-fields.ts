@@ -125,8 +125,8 @@ export function updateVolatileMessageFields(
     const { streak, showsSamples } = updateFieldChangeStreak(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
-    // Changes of a field that is not muted are withheld only if the read contains a sampled message. Without
-    // samples, it may take long until a read shows whether the field keeps changing.
+    // Changes of a field that is not muted are withheld only if the read contains a sampled message. Otherwise, the
+    // changes are emitted, because it may take long until a read shows whether the field keeps changing.
     if (isFieldWithheldOrMuted(streak, THRESHOLDS) && (streak.muted || showsSamples)) withheldOrMuted |= bit;
     if (streak.muted) muted |= bit;
     if (streak.isCommon) ignored |= bit;
@@ -206,8 +206,8 @@ const FORMAT = 1;
 const MUTED = 16;
 const COMMON = 32;
 /**
- * In the first byte of a packed field, the two highest bits hold {@link Streak.missedReads}. Six other bits are
- * below them.
+ * The two highest bits of the first byte of a packed field contain {@link Streak.missedReads}. The other six bits
+ * contain the index of the field, {@link MUTED} and {@link COMMON}.
  */
 const MISSED_SHIFT = 6;
 

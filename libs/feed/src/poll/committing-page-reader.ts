@@ -15,9 +15,9 @@ import {
 import { FAILING_MESSAGE_PLACEHOLDER } from '../walk/read-in-parts.js';
 import type { PageRequest } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
-import { addUnreadableElementHashes, hashIds, type PollState } from '../snapshot/poll-state.js';
+import { addUnreadableElementHashes, hashAndJoinIds, type PollState } from '../snapshot/poll-state.js';
 import type { PollCommitter } from './poll-committer.js';
-import { type PollStart, REPLACED_REASON } from './poll-start.js';
+import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
 import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
@@ -103,8 +103,9 @@ export class CommittingPageReader {
   }
 
   /**
-   * From now on, commits no page until a page contains a known message. Has no effect if the contact has only
-   * a few known messages.
+   * From now on, commits no page until a page contains a known message. If no page contains one, upstream shows
+   * another list than before, and the contact needs a new baseline. Has no effect if the contact has only a few
+   * known messages.
    * @param known number of known messages
    */
   holdBack(known: number): void {
@@ -142,7 +143,8 @@ export class CommittingPageReader {
    * Reads a page like {@link take}, but does not read a failed page in parts: returns a {@link FailedPageRead}.
    */
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPageRead | undefined> {
-    // If an earlier read found a failing message, retries of a failed page are useless.
+    // If an earlier read found a message that upstream fails to return, this message probably makes the page fail,
+    // and retries would fail too.
     const isPatient = !this.wasRetried(page) && !hasFailingMessage(this.state.pollState);
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
     for (let races = 0; races < MAX_COMMIT_CONFLICTS;) {
@@ -285,10 +287,10 @@ export class CommittingPageReader {
   }
 
   /**
-   * Returns the ids on page 1, which are stored as the new head of the contact. If messages of the stored head have
-   * disappeared, also requests a read of all pages, unless this read is one: later reads compare with the new head.
-   * Returns an empty object for another page, for a request of fewer messages than the documented page size, and for a
-   * list that is not newest first.
+   * Returns the ids on page 1, which are stored as the new head of the contact. Later reads compare only with the
+   * new head. If messages of the stored head have disappeared, the result therefore also requests a read of all
+   * pages, unless the current read is one. Returns an empty object for another page, for a request of fewer
+   * messages than the documented page size, and for a list that is not newest first.
    */
   private newHead(
     page: number,
@@ -299,7 +301,7 @@ export class CommittingPageReader {
     if (page !== 1 || limit < DOCUMENTED_MAX_MESSAGES_PER_PAGE || order !== 'newestFirst') return {};
     const head = ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     if (this.task.goal === 'everything') return { head };
-    const shown = hashIds(ids.filter((id) => known.has(id)));
+    const shown = hashAndJoinIds(ids.filter((id) => known.has(id)));
     const isWhole = shown.startsWith(before) || (count >= limit && before.startsWith(shown));
     return isWhole ? { head } : { head, needsFullRead: true };
   }
@@ -311,7 +313,7 @@ export class CommittingPageReader {
    */
   async startNewBaseline(): Promise<false> {
     const served = this.heldPages.flatMap(({ items }) => items);
-    const start = { ...this.startOf(), resync: REPLACED_REASON };
+    const start = { ...this.startOf(), resync: MESSAGES_REPLACED_REASON };
     await this.committer.commit(start, this.readingOf(served), new Map(), 'page');
     return false;
   }
@@ -332,7 +334,7 @@ export class CommittingPageReader {
       skipped: reader.skipped,
       unreadable: [...reader.unreadable],
       // The clock difference is calculated from `date` and `state.now`. The state is read again before each
-      // request. `date` is therefore the time of the latest reply, not of the first one.
+      // request, so `date` must be the time of the latest reply, not of the first one.
       ...(reader.latestDate === undefined ? {} : { date: reader.latestDate }),
       ...(reader.date === undefined ? {} : { firstDate: reader.date }),
       detectsVolatility: false,

@@ -12,8 +12,8 @@ import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
 import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
 import { requestForLastPage } from '../walk/page-tail.js';
 import { PollCommitter } from './poll-committer.js';
-import { type PollStart, REPLACED_REASON } from './poll-start.js';
-import { hashIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
+import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
+import { hashAndJoinIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
 import type { FeedSource, LookupReads, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
@@ -125,7 +125,8 @@ export class ContactPoller {
   ): Promise<'committed' | 'refused' | FirstPage | undefined> {
     const { account, contactId, state, lookup } = start;
     const expected = state.extension.unchangedPage;
-    // Requests no page if the messages of the page are needed: an unchanged page is returned without messages.
+    // An unchanged page is returned without its messages. If the messages are needed, the page is not requested
+    // here.
     if (lookup !== undefined || this.committer.hasUncommittedSends(start)) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;
@@ -250,7 +251,7 @@ export class ContactPoller {
       planOf(start),
     );
     if (resync === undefined && head.metNoKnownMessage && (await this.isReplaced(start, head))) {
-      const replaced = { ...start, resync: REPLACED_REASON };
+      const replaced = { ...start, resync: MESSAGES_REPLACED_REASON };
       const reading = readingOf(head, start, true);
       return { reading, isCommitted: await this.committer.commit(replaced, reading, new Map(), 'head') };
     }
@@ -428,7 +429,7 @@ function isHeadDisturbed(
   const isFullReadDueAnyway = emitAfter !== undefined;
   if (isFullReadDueAnyway) return false;
   const { head: before, length } = pollState;
-  const now = hashIds(shown.filter((id) => known.has(id)));
+  const now = hashAndJoinIds(shown.filter((id) => known.has(id)));
   const marks = new Set(splitIdHashes(now));
   const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
   const isSortOrderChanged = order !== pollState.order;

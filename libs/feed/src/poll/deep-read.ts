@@ -1,7 +1,7 @@
 import { RowMessageCollector } from '#conversations';
 import { CommittingPageReader, FailedPageRead, MAX_COMMIT_CONFLICTS } from './committing-page-reader.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
-import { contradictsAssumedPageOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
+import { contradictsAssumedPageOrder, MAX_CONSECUTIVE_UNREADABLE_PAGES } from '../walk/head-walk.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { MessageOrderDetector } from '../walk/page-order.js';
 import {
@@ -12,7 +12,7 @@ import {
   type PageReader,
 } from '../walk/page-reader.js';
 import { type PageRequest, requestForLastPage } from '../walk/page-tail.js';
-import { hashIds, splitIdHashes } from '../snapshot/poll-state.js';
+import { hashAndJoinIds, splitIdHashes } from '../snapshot/poll-state.js';
 import { toConversationRowMessage, upstreamClockDifferenceMs } from './row-update.js';
 import type { UpstreamMessage } from '#upstream';
 import type { PollCommitter } from './poll-committer.js';
@@ -31,8 +31,8 @@ const MAX_MESSAGES = 200_000;
  */
 const MAX_PASSES = 5;
 /**
- * If all retries of a page fail, and the number of the page is at most this one, the read starts again at
- * page 1. After a later page, a new start would read too many pages twice.
+ * If all retries of a page fail, the read starts again at page 1, but only if the number of the failed page is at
+ * most this one. If a later page fails, too many pages would have to be read again.
  */
 const MAX_RESTART_PAGE = 5;
 /**
@@ -95,7 +95,7 @@ export class DeepRead {
   /** Collects data for the conversation row. Reset when the read starts again at page 1. */
   private rowMessages = new RowMessageCollector();
   private readonly startedAt: number;
-  /** When an extra read of all pages was due, as stored when this read began. */
+  /** Value of `PollState.completeDueAt` when this read began: when an extra read of all pages was due. */
   private readonly dueAt: number | undefined;
   /** How far upstream's clock is ahead of Redis' clock, in milliseconds. Undefined while unknown. */
   private aheadMs: number | undefined;
@@ -141,7 +141,7 @@ export class DeepRead {
     for (const [id, message] of known)
       if (
         mayFlagsStillChange(message, this.pages.state.now, this.settings.settleMs) &&
-        !head.has(hashIds([id]))
+        !head.has(hashAndJoinIds([id]))
       )
         this.unsettledIds.add(id);
   }
@@ -191,8 +191,8 @@ export class DeepRead {
   }
 
   private async readAllPages(): Promise<boolean> {
-    // A single failure of a longer page may have shortened the pages. Finding out costs no request if upstream answers with
-    // any page.
+    // The documented limit may be in use only because a single request with a larger limit failed. The limit is
+    // therefore determined again. This usually costs an extra request only if the larger limit fails again.
     if (this.pages.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.pages.limit = undefined;
     const isFirst = this.pages.state.emitAfter !== undefined;
     let mayRepeatForMissing = true;
@@ -243,9 +243,9 @@ export class DeepRead {
   }
 
   /**
-   * Finds out the largest page limit that upstream honours. Requests page 1 with the documented limit. If the
-   * page is full, requests page 1 again with a larger limit. Skips the first request if earlier reads showed
-   * that the page is full. Returns the last form of page 1, or undefined if the read ended early.
+   * Finds out the largest page limit that upstream honours. Requests page 1 with the documented limit. If the page
+   * is full, requests page 1 again with a larger limit. Skips the first request if earlier reads showed that the
+   * page is full. Returns page 1 as it was read last, or undefined if the read ended early.
    */
   private async findLimit(): Promise<PageRead | undefined> {
     let first: PageRead | undefined;
@@ -304,7 +304,7 @@ export class DeepRead {
       if (page === 1) this.firstIds = read.ids;
       if (read.ids.length === 0 && read.count > 0) {
         unreadable += 1;
-        if (unreadable === MAX_UNREADABLE_PAGES) return page;
+        if (unreadable === MAX_CONSECUTIVE_UNREADABLE_PAGES) return page;
         continue;
       }
       unreadable = 0;

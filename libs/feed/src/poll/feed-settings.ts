@@ -2,7 +2,7 @@
 export interface FeedSettings {
   /** Shortest and longest interval between two polls of a contact, in milliseconds. */
   interval: { min: number; max: number };
-  /** Returns how many upstream requests per second the account's polls can rely on. */
+  /** Returns how many upstream requests per second of the account's budget are available to polls. */
   readsPerSecond(account: string): Promise<number>;
   /**
    * Whether the first read of a contact emits messages that have no readable timestamp. `emit`: all of them.
@@ -29,7 +29,7 @@ export interface FeedSettings {
 }
 
 /**
- * Minimum time between two complete reads in which a message or contact is missing, in milliseconds. After two
- * such reads, the message or contact counts as deleted. The API documentation states the same minimum.
+ * A message or contact counts as deleted if it is missing from two complete reads that are at least this long
+ * apart, in milliseconds. The API documentation also states this time.
  */
 export const MIN_ABSENCE_UNTIL_DELETED_MS = 60_000;

@@ -29,7 +29,7 @@ it.each([
   [23 * HOUR, true],
   [25 * HOUR, false],
 ])(
-  'the flags of a message that is %d ms old may still change, with a limit of 24 hours: %s',
+  'the check whether the flags of a message that is %d ms old may still change (age limit: 24 hours) returns %s',
   (age, mayChange) => {
     expect(mayFlagsStillChange(MESSAGE, 1e12 + age, 24 * HOUR)).toBe(mayChange);
   },

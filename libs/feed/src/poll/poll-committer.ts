@@ -9,7 +9,7 @@ import {
   createMessageDeletionEvent,
   isAccountSuspect,
   createAccountSuspectEvent,
-  unconfirmedSuspectSince,
+  suspectSinceUnlessDeletionsConfirmed,
 } from '../diff/absence.js';
 import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
@@ -18,12 +18,12 @@ import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
 import { fieldSetOf, messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { compareWithStoredFingerprint, mayHaveChanged } from '../form/message-form.js';
+import { compareWithStoredFingerprint, mayFieldsHaveChanged } from '../form/message-form.js';
 import { sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import { NextReadPlanner } from './next-read-planner.js';
-import { type CommitKind, type PollStart, REPLACED_REASON } from './poll-start.js';
+import { type CommitKind, type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
 import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';
 import { type RowUpdateInput, rowUpdateOf, upstreamClockDifferenceMs } from './row-update.js';
@@ -36,9 +36,12 @@ import {
   unpackVolatileMessageFields,
 } from '../form/volatile-message-fields.js';
 
-/** Maximum number of contacts whose uncommitted sends are remembered. */
+/** Maximum number of contacts in the cache `uncommittedSends`. */
 const MAX_UNCOMMITTED = 1_000;
-/** Time for which uncommitted sends are remembered, in milliseconds. The contact is read again within this time. */
+/**
+ * Time for which the cache `uncommittedSends` keeps the sends of a contact, in milliseconds. The contact is read
+ * again within this time.
+ */
 const UNCOMMITTED_TTL_MS = 60_000;
 
 /**
@@ -48,9 +51,9 @@ const UNCOMMITTED_TTL_MS = 60_000;
 export class PollCommitter {
   private readonly nextReads: NextReadPlanner;
   /**
-   * The sends that belong to messages of a contact, by message id, until a commit contains these messages.
-   * Sends remain here if a commit failed, or was refused because another worker committed first. That worker
-   * may not have recognized these messages, for example because their text differed when it read them.
+   * The sends that were bound to messages of a contact, by message id. They are kept until a commit contains these
+   * messages. A commit may fail, or be refused because another worker committed first. That worker may not have
+   * recognized these messages, for example because their text differed when it read them.
    */
   private readonly uncommittedSends = new LRUCache<string, ReadonlyMap<string, BoundSend>>({
     max: MAX_UNCOMMITTED,
@@ -209,7 +212,10 @@ export class PollCommitter {
     return true;
   }
 
-  /** True if the next commit of the contact must contain its messages even if they are the same as at the last read. */
+  /**
+   * True if sends were bound to messages of the contact, but no commit contains these messages yet. The next read
+   * must then commit the messages even if they have not changed.
+   */
   hasUncommittedSends(contact: Pick<PollStart, 'account' | 'contactId'>): boolean {
     return this.uncommittedSends.has(keyOf(contact));
   }
@@ -330,15 +336,20 @@ export class PollCommitter {
     // are new, not missing.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
-    const isListSuspect = unconfirmedSuspectSince(listSuspectSince, deletionsConfirmedAt) !== undefined;
+    const isListSuspect =
+      suspectSinceUnlessDeletionsConfirmed(listSuspectSince, deletionsConfirmedAt) !== undefined;
     // If upstream shows no message of this contact, that alone does not indicate an outage. An outage is
     // likely if the account is already suspect, or if upstream shows no message of any contact.
     const empty = seen.size === 0;
     const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
-    // Redis stores `missingSince` of a message in whole seconds, rounded up.
+    // Redis stores `missingSince` of a message in whole seconds, rounded up. Times that are compared with it are
+    // rounded in the same way.
     const confirmedAt = Math.ceil(deletionsConfirmedAt / 1_000) * 1_000;
     const lastShownAt = Math.max(messagesShownAt, confirmedAt);
-    const suspectSince = unconfirmedSuspectSince(state.pollState.suspectSince, deletionsConfirmedAt);
+    const suspectSince = suspectSinceUnlessDeletionsConfirmed(
+      state.pollState.suspectSince,
+      deletionsConfirmedAt,
+    );
     return classifyMissingMessages({
       contactId,
       known,
@@ -375,8 +386,10 @@ export class PollCommitter {
 
   private firstRead({ state, resync }: PollStart, reading: PagesRead): FirstRead | undefined {
     if (resync !== undefined) {
-      const emitAfter = resync === REPLACED_REASON ? lastReadAtByUpstream(state, reading) : undefined;
-      // After a loss, the read that starts a new baseline emits no event for any message: it may have been emitted.
+      const emitAfter =
+        resync === MESSAGES_REPLACED_REASON ? lastReadAtByUpstream(state, reading) : undefined;
+      // After a loss, the read that starts a new baseline emits no events for messages, because they may have been
+      // emitted before.
       return emitAfter === undefined ? 'silent' : { emitAfter, undated: 'silent', areSendsDated: true };
     }
     if (state.emitAfter === undefined) return undefined;
@@ -391,7 +404,7 @@ export class PollCommitter {
  */
 function baselineAfter({ state, resync }: PollStart, reading: PagesRead): PollCommit['baseline'] {
   const { fullRead, date, firstDate = date } = reading;
-  if (resync === REPLACED_REASON) {
+  if (resync === MESSAGES_REPLACED_REASON) {
     const emitAfter = lastReadAtByUpstream(state, reading);
     if (emitAfter !== undefined) return { emitAfter };
   }
@@ -408,9 +421,9 @@ function baselineAfter({ state, resync }: PollStart, reading: PagesRead): PollCo
 const TIMESTAMP_TOLERANCE_MS = 1_000;
 
 /**
- * Returns the time after which messages have arrived since the last read of the newest messages, in milliseconds since
- * 1970 by upstream's clock; undefined if there was no such read. If the known messages are gone, for example because a
- * conversation was deleted, only these messages are new.
+ * Returns the time of the last read of the newest messages, less a tolerance, in milliseconds since 1970 by
+ * upstream's clock; undefined if there was no such read. If upstream shows none of the known messages, for example
+ * because a conversation was deleted, only messages with a later timestamp count as new.
  */
 function lastReadAtByUpstream(
   { extension, now }: PollStart['state'],
@@ -456,7 +469,10 @@ function isSamePollState(a: PollState, b: PollState): boolean {
 
 /** Fields of a message that are compared with sends to find out which send the message belongs to. */
 const MATCHED_FIELDS = fieldSetOf('to', 'direction', 'message', 'attachments');
-/** The timestamp is compared too, but a message whose known timestamp changes has been compared before. */
+/**
+ * Compared fields of a message whose timestamp was unknown before. If the timestamp was known, the message has been
+ * compared with the sends already, and a new timestamp is no reason to compare it again.
+ */
 const MATCHED_FIELDS_AND_TIMESTAMP = MATCHED_FIELDS | fieldSetOf('timestamp');
 
 /**
@@ -475,7 +491,7 @@ function changeForBinder(
   if (before === undefined || seen === undefined) return undefined;
   const difference = compareWithStoredFingerprint(message, seen, before.fingerprint);
   const compared = before.timestamp === undefined ? MATCHED_FIELDS_AND_TIMESTAMP : MATCHED_FIELDS;
-  if (mayHaveChanged(difference, compared)) return 'edited';
+  if (mayFieldsHaveChanged(difference, compared)) return 'edited';
   const { delivered, read, deleted } = before;
   const isOther = delivered !== message.delivered || read !== message.read || deleted || difference.isChanged;
   return isOther ? 'other' : undefined;

@@ -12,7 +12,7 @@ export const POLL_TASK_NAMES = {
 } as const;
 
 /** Implements {@link PollAgenda}: announces due polls to the agenda without making the caller wait. */
-export class SchedulerPollAgenda implements PollAgenda {
+export class BackgroundPollAnnouncer implements PollAgenda {
   constructor(private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>) {}
 
   announceDue(account: string, dueAtMs: number): void {

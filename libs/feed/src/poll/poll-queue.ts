@@ -39,7 +39,7 @@ export type ClaimReply =
        * `BUDGET_TOKEN_TTL_MS`.
        */
       tokenRequestedAt: number;
-      /** The part of the account's request budget that polls can rely on, in requests per second. */
+      /** The part of the account's request budget that is available to polls, in requests per second. */
       availableForPolls: number;
     })
   /**
@@ -84,9 +84,9 @@ export interface PollQueue {
    * Claims the most urgent due contact if the budget has a token. Calls in the same turn of the event loop
    * are combined into one request to Redis.
    *
-   * Reads of the newest messages go first. Reads of older messages get a guaranteed share of the requests:
-   * one hundredth of what reads of the newest messages get, rising to one fifth when the most urgent read of
-   * older messages is an hour overdue.
+   * Reads of the newest messages go first. Reads of older messages get a guaranteed share of the requests: one
+   * hundredth of what reads of the newest messages get. The share grows with the delay of the most urgent read of
+   * older messages. It reaches one fifth after an hour, or after one sweep interval if that is shorter.
    * @param rate budget of the account, in requests per second
    */
   claim(account: string, rate: number): Promise<ClaimReply>;
@@ -111,7 +111,7 @@ export const POLL_LEASE_MS = 2_000;
  * Time between two renewals of a lease, in milliseconds. It is short enough that a lease survives one failed
  * renewal.
  */
-export const POLL_LEASE_RENEWAL_MS = 700;
+export const POLL_LEASE_RENEWAL_INTERVAL_MS = 700;
 
 /**
  * Delay until a contact is due again after a failed read, in milliseconds. It starts at `first` and doubles

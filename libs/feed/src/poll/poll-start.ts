@@ -1,8 +1,11 @@
 import type { ContactState } from '../feed-store.js';
 import type { LookupReads } from '../ports.js';
 
-/** Reason of a new baseline if upstream shows only unknown messages of a contact, although many are known. */
-export const REPLACED_REASON = 'upstream shows other messages than before';
+/**
+ * Reason for a new baseline: upstream shows only unknown messages of a contact, although many messages of the
+ * contact are known.
+ */
+export const MESSAGES_REPLACED_REASON = 'upstream shows other messages than before';
 
 /** A contact and its stored state at the start of a read. The commit of the read is based on this state. */
 export interface PollStart {

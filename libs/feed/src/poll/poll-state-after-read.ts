@@ -1,9 +1,9 @@
-import { type AbsenceResult, unconfirmedSuspectSince } from '../diff/absence.js';
+import { type AbsenceResult, suspectSinceUnlessDeletionsConfirmed } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState } from '../feed-store.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { messageFlagCheckIntervalMs } from './flag-check-interval.js';
-import { hashIds, type PollState } from '../snapshot/poll-state.js';
+import { hashAndJoinIds, type PollState } from '../snapshot/poll-state.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
 /**
@@ -60,7 +60,7 @@ export function pollStateAfterRead(input: PollStateInput): PollState {
     ...(reading.limit === undefined ? {} : { limit: reading.limit }),
     ...(unreadable === '' ? {} : { unreadable }),
     ...(skipped === 0 ? {} : { skipped }),
-    head: reading.head === undefined ? pollState.head : hashIds(reading.head),
+    head: reading.head === undefined ? pollState.head : hashAndJoinIds(reading.head),
     count: (deletesSnapshots ? 0 : state.storedMessages) + added,
     ...(pollState.activity === undefined ? {} : { activity: pollState.activity }),
     ...(completeAt === undefined || deletesSnapshots ? {} : { completeAt }),
@@ -80,7 +80,7 @@ function suspectSinceAfterRead({ state, absence }: PollStateInput): number | und
   const { pollState, now, deletionsConfirmedAt } = state;
   if (absence === undefined) return pollState.suspectSince;
   if (absence.suspected === 0) return undefined;
-  return unconfirmedSuspectSince(pollState.suspectSince, deletionsConfirmedAt) ?? now;
+  return suspectSinceUnlessDeletionsConfirmed(pollState.suspectSince, deletionsConfirmedAt) ?? now;
 }
 
 /**
@@ -90,8 +90,8 @@ function suspectSinceAfterRead({ state, absence }: PollStateInput): number | und
 function nextFullReadAt({ state, reading, absence, settings }: PollStateInput): number | undefined {
   const { pollState, now } = state;
   const { fullRead, needsFullRead } = reading;
-  // A new request for a read of all pages replaces an earlier one. If such a read is already running, it thus
-  // notices at its end that another one was requested.
+  // The time of an earlier request for a read of all pages is overwritten. A read of all pages that is already
+  // running finds the new time at its end, and so recognizes that another read was requested.
   if (needsFullRead) return now;
   if (fullRead === undefined) return pollState.completeDueAt;
   if (isRequestedDuring(fullRead, pollState.completeDueAt, now)) return pollState.completeDueAt;
@@ -103,8 +103,8 @@ function nextFullReadAt({ state, reading, absence, settings }: PollStateInput): 
 }
 
 /**
- * Returns true if a poll requested a read of all pages while `fullRead` ran. A page that `fullRead` read before may then
- * have changed.
+ * Returns true if a poll requested a read of all pages while `fullRead` ran. Pages that `fullRead` had already read
+ * by then may have changed.
  * @param dueAt when the requested read is due; undefined if none is requested
  */
 function isRequestedDuring(fullRead: FullRead, dueAt: number | undefined, now: number): boolean {

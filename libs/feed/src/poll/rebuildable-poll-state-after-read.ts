@@ -36,8 +36,8 @@ export function rebuildablePollStateAfterRead(
     delete after.volatile;
     if (volatility.size > 0) after.volatile = packVolatileMessageFields(volatility);
   }
-  // Only a read of the newest messages sets `readAt`, `unchangedPage`, `headLimit` and `ignoresLimit`. It may run
-  // during a deep read and then has newer values.
+  // Only a read of the newest messages sets `readAt`, `unchangedPage`, `headLimit` and `ignoresLimit`. Such a read
+  // may run during a deep read, and its values are then newer than those of the deep read.
   if (kind !== 'head') return after;
   after.readAt = state.now;
   if (reading.ignoresLimit === true) after.ignoresLimit = true;

@@ -36,7 +36,10 @@ export interface RowUpdateInput {
   events: readonly NewEvent[];
   /** The sends that some of the observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
-  /** Those of {@link sends} that no commit contains yet, although a read found them. The row may still show them. */
+  /**
+   * Those of {@link sends} that an earlier read found but could not commit. The row may still show them as sends
+   * without a message.
+   */
   uncommittedSends: ReadonlyMap<string, BoundSend>;
   /** Messages for which the commit emits `message.deleted`. */
   deleted: readonly { id: string }[];
@@ -64,8 +67,8 @@ export function upstreamClockDifferenceMs(date: number | undefined, now: number)
 }
 
 /**
- * Minimum difference between upstream's clock and Redis' clock that is corrected, in milliseconds. A smaller
- * difference may be a rounding error of the `Date` header.
+ * Timestamps are corrected only if upstream's clock is ahead of Redis' clock by at least this time, in
+ * milliseconds. A smaller difference may be a rounding error of the `Date` header.
  */
 const MIN_DIFFERENCE_MS = 1_500;
 
@@ -141,8 +144,8 @@ function changedTexts({ hasRow, isResync, observed, before, changed }: RowUpdate
 }
 
 /**
- * Returns the row changes for known messages that a read found to belong to a send. The row then no longer
- * shows that send.
+ * Returns the row changes for known messages that were bound to a send. The row already contains the message, and
+ * so no longer shows the send.
  */
 function boundSends({
   hasRow,
@@ -176,12 +179,12 @@ function allMessages({ fullRead, endsResync }: RowUpdateInput): RowEntry[] {
   return [...(endsResync ? [{ kind: 'replace', upTo: startedAt } as const] : []), ...rowMessages.entries()];
 }
 
-/** A phone number in E.164 form. Other senders, such as mail addresses, are not phone numbers. */
+/** A phone number in E.164 form. The sender or recipient of a message may also be a mail address. */
 const PHONE_NUMBER = /^\+\d{5,15}$/;
 
 /**
- * Converts a message to the form that a row contains. The message's time is its timestamp, converted to Redis'
- * clock, but at most the time of the read.
+ * Converts a message to the form that a row contains. The time of the message is its timestamp, converted to Redis'
+ * clock, but never later than the read.
  * @param isNew true if no earlier read has shown the message
  */
 export function toConversationRowMessage(

@@ -1,4 +1,8 @@
-import { type BackgroundTaskScheduler, type RedisClient, DUE_TIMES_CHECK_INTERVAL_MS } from '#platform';
+import {
+  type BackgroundTaskScheduler,
+  type RedisClient,
+  ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS,
+} from '#platform';
 import type {
   CommittedPoll,
   ContactUpdate,
@@ -82,7 +86,7 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
   }
 
   private announceDue(account: string, inMs: number): void {
-    if (inMs < DUE_TIMES_CHECK_INTERVAL_MS) this.hints.announce(account, POLL_TASK_NAMES.due, inMs);
+    if (inMs < ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS) this.hints.announce(account, POLL_TASK_NAMES.due, inMs);
   }
 
   override async requestContactListPoll(account: string): Promise<void> {

@@ -6,7 +6,7 @@ import {
   delayPercentiles,
 } from '../delay/delay-histogram.js';
 import { timeSlotNumbersOfLastHour } from '../delay/delay-window.js';
-import { pollStatisticsKey, delayHistogramRedisKey } from '../delay/redis-poll-report.js';
+import { pollStatisticsRedisKey, delayHistogramRedisKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
 
 const readOverviewScript = LuaScript.from(import.meta.url, 'lua/feed-overview.lua');
@@ -40,7 +40,7 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     suspects: keys('suspects'),
     deep: keys('polls', 'deep'),
     rates: keys('polls', 'rates'),
-    facts: pollStatisticsKey(keys),
+    facts: pollStatisticsRedisKey(keys),
     slots: slots.map((slot) => delayHistogramRedisKey(keys, slot)),
   })) as OverviewReply;
   const { fault, faultSince, rates, slots: delays } = reply;

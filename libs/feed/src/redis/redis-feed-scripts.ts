@@ -3,8 +3,9 @@ import { LISTED_CONTACT_STATUS_BITS } from '../snapshot/listed-contact-codec.js'
 import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
- * Redis scripts for the polling of an account. Redis stores each contact under short names, to save memory. The
- * key `c` contains the contact's record. The key `m` contains the snapshots of its messages.
+ * Redis scripts for the polling of an account. The keys of a contact and the fields of its record have short names,
+ * to save memory. The key with the part `c` contains the contact's record. The key with the part `m` contains the
+ * snapshots of its messages.
  *
  * Fields of the record:
  * - `v`: version of the record

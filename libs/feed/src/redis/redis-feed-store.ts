@@ -2,7 +2,7 @@ import { rowRedisKeys, rowUpdateLuaArguments } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
 import { packRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
-import { pollReportLuaArguments, pollReportKeys } from '../delay/redis-poll-report.js';
+import { pollReportLuaArguments, pollReportRedisKeys } from '../delay/redis-poll-report.js';
 import { packContactJson, unpackContactJson } from '../snapshot/contact-json-codec.js';
 import type {
   ContactState,
@@ -326,7 +326,7 @@ export class RedisFeedStore implements FeedStore {
         ...eventLogRedisKeys(keys),
         ...redisKeysOfContactsByPhoneNumber(keys),
         ...rowRedisKeys(keys),
-        ...pollReportKeys(keys, report.startedAt),
+        ...pollReportRedisKeys(keys, report.startedAt),
       },
       {
         contactId,

@@ -2,7 +2,7 @@ import type { AccountKeys } from '#platform';
 import type { NextDue } from '../poll/poll-queue.js';
 
 /** Returns the Redis keys of an account's poll queue: its due contacts and their leases. */
-export function pollQueueKeys(keys: AccountKeys): Record<'due' | 'deep' | 'leases' | 'leased', string> {
+export function pollQueueRedisKeys(keys: AccountKeys): Record<'due' | 'deep' | 'leases' | 'leased', string> {
   return {
     due: keys('polls', 'due'),
     deep: keys('polls', 'deep'),

@@ -12,7 +12,7 @@ import {
   type PollOutcome,
 } from '../poll/poll-queue.js';
 import { parseContactStateLuaReply, contactStateOf } from './contact-state-reply.js';
-import { parseNextDueTime, pollQueueKeys } from './redis-poll-queue-keys.js';
+import { parseNextDueTime, pollQueueRedisKeys } from './redis-poll-queue-keys.js';
 
 const claimPollsScript = LuaScript.from(import.meta.url, 'lua/claim-polls.lua');
 
@@ -32,9 +32,9 @@ interface ClaimsReply {
 type ClaimedReply = [kind: Buffer, contactId: Buffer, overdueMs: Buffer, failures: Buffer, state: unknown[]];
 
 /**
- * Maximum delay of a read of older messages after which such reads get their full share of the budget, in milliseconds.
- * With a shorter sweep interval, they get it after one interval. Otherwise, while polls use up the budget, sweeps would
- * take much longer than the interval.
+ * Reads of older messages get their full share of the budget once the most urgent one is overdue by this time, in
+ * milliseconds. If the sweep interval is shorter, they get it once the read is overdue by one interval. Otherwise,
+ * sweeps would take much longer than the interval while reads of the newest messages use up the budget.
  */
 const MAX_FULL_SHARE_DELAY_MS = 3_600_000;
 
@@ -83,7 +83,7 @@ export class RedisPollQueue implements PollQueue {
         logCounters: eventLogRedisKeys(keys).logCounters,
         rows: rowRedisKeys(keys).rows,
         upstream: keys('upstream'),
-        ...pollQueueKeys(keys),
+        ...pollQueueRedisKeys(keys),
       },
       {
         rate: Math.min(...rates),
@@ -123,7 +123,7 @@ export class RedisPollQueue implements PollQueue {
 
   async renew(account: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]> {
     if (claims.length === 0) return [];
-    const lost = (await renewPollsScript.run(this.redis, pollQueueKeys(this.keys(account)), {
+    const lost = (await renewPollsScript.run(this.redis, pollQueueRedisKeys(this.keys(account)), {
       leaseMs: this.leaseMs,
       claims: claims.flatMap(({ kind, contactId, lease }) => [kind, contactId, lease]),
     })) as number[];
@@ -138,7 +138,7 @@ export class RedisPollQueue implements PollQueue {
     const keys = this.keys(account);
     const { dueIn, nextDue } = (await endClaimScript.run(
       this.redis,
-      { contact: keys('c', contactId), ...pollQueueKeys(this.keys(account)) },
+      { contact: keys('c', contactId), ...pollQueueRedisKeys(this.keys(account)) },
       {
         kind,
         id: contactId,

@@ -1,11 +1,11 @@
 import { accountKeys, CallBatcher, type RedisClient } from '#platform';
-import { pollReportLuaArguments, pollReportKeys } from '../delay/redis-poll-report.js';
+import { pollReportLuaArguments, pollReportRedisKeys } from '../delay/redis-poll-report.js';
 import type { PollReport } from '../delay/poll-report.js';
 import type { UnchangedPoll } from '../feed-store.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { packRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { commitUnchangedPollsScript } from './redis-feed-scripts.js';
-import { parseNextDueTime, pollQueueKeys } from './redis-poll-queue-keys.js';
+import { parseNextDueTime, pollQueueRedisKeys } from './redis-poll-queue-keys.js';
 
 /** Maximum number of polls that one script run commits. A running script blocks all other clients of Redis. */
 const MAX_POLLS_A_COMMIT = 64;
@@ -42,8 +42,8 @@ export class UnchangedPollCommitter {
       {
         list: keys('contact-list'),
         rates: keys('polls', 'rates'),
-        ...pollQueueKeys(keys),
-        ...pollReportKeys(keys, startedAt),
+        ...pollQueueRedisKeys(keys),
+        ...pollReportRedisKeys(keys, startedAt),
       },
       {
         contactPrefix: keys('c', ''),
@@ -72,13 +72,13 @@ function newestReport(polls: readonly PollOfContact[]): PollReport {
 }
 
 /**
- * Each poll report gives a lower and an upper bound of the clock difference. Returns the report with the
- * closest lower bound and the report with the closest upper bound.
+ * Each poll report gives a lower and an upper bound of the clock difference. Returns the report with the highest
+ * lower bound and the report with the lowest upper bound.
  */
 function tightestReports(polls: readonly PollOfContact[]): Iterable<PollReport> & readonly PollReport[] {
   const reports = polls.map(({ poll: { report } }) => report);
   // The clock difference is at least the `Date` header minus the time of the commit. All reports are committed at
-  // the same time, so the latest `Date` header gives the closest lower bound.
+  // the same time, so the latest `Date` header gives the highest lower bound.
   const forLowerBound = reports.reduce((a, b) => ((b.upstreamDate ?? 0) > (a.upstreamDate ?? 0) ? b : a));
   const upperBoundOf = ({ upstreamDate, startedAt }: PollReport): number =>
     upstreamDate === undefined ? Infinity : upstreamDate - startedAt;

@@ -19,9 +19,9 @@ interface Share {
 }
 
 /**
- * Returns the detection delays to expect with a request budget, if contacts keep changing at their present
- * rates; undefined if there are no contacts. The forecast assumes that messages arrive at random times
- * between two reads of their contact. It does not include upstream's response time.
+ * Returns the detection delays to expect with a request budget, if the message rates of the contacts stay the same;
+ * undefined if there are no contacts. The forecast assumes that messages arrive at random times between two reads
+ * of their contact. It does not include upstream's response time.
  * @param histogram number of contacts by message rate
  * @param requestsPerSecond request budget for polls; more than 0
  * @param missing number of contacts that the histogram does not include, and their assumed message rate

@@ -23,14 +23,13 @@ interface Group {
 /** Usual time between the first and the second message of a burst of messages, in seconds. */
 const SECOND_MESSAGE_AFTER_SECONDS = 60;
 /**
- * If all contacts were polled equally often, they would have one common interval. The longest polling
- * interval is at most this many times the common interval.
+ * The longest polling interval is at most this many times the interval that results if all contacts are polled
+ * equally often.
  */
 const LONGEST_INTERVAL_MAX_RATIO = 1.25;
 /**
- * If all contacts were polled equally often, they would have one common interval. The longest polling
- * interval is at least this many times the common interval. The number is above 1, to leave a part of the
- * budget for contacts with many messages.
+ * The longest polling interval is at least this many times the interval that results if all contacts are polled
+ * equally often. The number is above 1, to leave a part of the budget for contacts with many messages.
  */
 const LONGEST_INTERVAL_MIN_RATIO = 1.1;
 

@@ -17,8 +17,8 @@ export interface PlannedBudget {
   /**
    * Request rate that is subtracted from the budget before polls are planned, in requests per second. It is
    * measured from recent sends, look-ups, reads of callers, and polls. The first request of each poll is not
-   * included, because the plan already accounts for it. Requests of deep reads are included only if another
-   * poll waited.
+   * included, because the plan already accounts for it. A request of a deep read is included only if other polls
+   * were waiting for the budget when the request was made.
    */
   usedByOthers: number;
 }
@@ -52,10 +52,9 @@ const FLOOR = 1 / 5;
 const FACTORS = [1 / 2, 1, 2];
 
 /**
- * Forecasts the polling intervals and detection delays of an account for half, the whole and twice its
- * request budget. The forecast assumes that contacts keep changing at their present rates, and that the
- * number of requests other than polls stays the same. It uses the same computation as the schedule of polls.
- * Has no side effects.
+ * Forecasts the polling intervals and detection delays of an account for half, the whole and twice its request
+ * budget. The forecast assumes that the message rates of the contacts and the rate of requests other than polls
+ * stay the same. It uses the same computation as the schedule of polls. Has no side effects.
  */
 export function forecastPolling(
   { contacts, rates, interval }: Pick<FeedOverview, 'contacts' | 'rates' | 'interval'>,

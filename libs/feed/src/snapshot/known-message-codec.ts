@@ -14,7 +14,7 @@ import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../p
  * - hash of the whole message (8 bytes);
  * - each field hash that differs from the field hash of a message without content (2 bytes each).
  *
- * A packed message snapshot has at most 64 bytes, because Redis stores longer values less compactly.
+ * A packed message snapshot must not be longer than 64 bytes, because Redis stores longer values less compactly.
  */
 const DELIVERED = 1;
 const READ = 2;

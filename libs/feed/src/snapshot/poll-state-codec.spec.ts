@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { PAGE_ORDERS } from '../walk/page-order.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { packPollState, unpackPollState } from './poll-state-codec.js';
-import { hashIds, EMPTY_POLL_STATE, type PollState } from './poll-state.js';
+import { hashAndJoinIds, EMPTY_POLL_STATE, type PollState } from './poll-state.js';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
-const marks = fc.array(fc.string(), { maxLength: 30 }).map(hashIds);
+const marks = fc.array(fc.string(), { maxLength: 30 }).map(hashAndJoinIds);
 const required = {
   order: fc.constantFrom(...PAGE_ORDERS),
   pageSize: count,
@@ -68,7 +68,7 @@ describe('the packed poll state of a contact', () => {
   });
 
   it('takes at most 80 bytes for a contact with a full page of messages', () => {
-    const head = hashIds(Array.from({ length: 20 }, (_, n) => `id ${n}`));
+    const head = hashAndJoinIds(Array.from({ length: 20 }, (_, n) => `id ${n}`));
     const completeAt = Date.UTC(2026, 0);
     const activity = { weight: 0, at: completeAt };
     const usual: PollState = {

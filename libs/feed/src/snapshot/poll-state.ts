@@ -10,12 +10,12 @@ export interface PollState {
   /** Number of messages on the contact's longest page so far. */
   pageSize: number;
   /**
-   * Number of messages in the contact's list at the last read of all pages. If the list is oldest first, the
-   * number at the last read of the newest messages.
+   * Number of messages in the contact's list at the last read of all pages. If the list is oldest first, each read
+   * of the newest messages updates this number.
    */
   length: number;
   /**
-   * Largest page limit that upstream is known to honour: 20 if it honours none above 20. Absent while
+   * Largest page limit that upstream is known to apply; 20 if upstream applies no limit above 20. Absent while
    * unknown.
    */
   limit?: number;
@@ -29,7 +29,7 @@ export interface PollState {
    * later read finds more unreadable elements, one of them may be a missing message.
    */
   skipped?: number;
-  /** Hashes of the ids of the messages in the contact's head; see {@link hashIds}. */
+  /** Hashes of the ids of the messages in the contact's head; see {@link hashAndJoinIds}. */
   head: string;
   /**
    * Data from which older builds of Tidings compute the contact's message rate. Kept for older builds that still run.
@@ -38,7 +38,8 @@ export interface PollState {
   /** When all pages of the contact's messages were last read, in milliseconds since 1970 by Redis' clock. */
   completeAt?: number;
   /**
-   * When an extra read of all pages is due, before the next sweep. Present if messages seem to be missing.
+   * When a read of all pages is due in addition to the sweeps. Present if messages seem to be missing, or if
+   * messages are not where they were expected.
    */
   completeDueAt?: number;
   /**
@@ -91,11 +92,11 @@ export function addUnreadableElementHashes(
     marks.add(known.toString('base64', at, at + ID_HASH_BYTES));
   }
   const remembered = marks.size;
-  for (const element of elements) if (marks.size < MAX_UNREADABLE) marks.add(hashIds([element]));
+  for (const element of elements) if (marks.size < MAX_UNREADABLE) marks.add(hashAndJoinIds([element]));
   return { added: marks.size - remembered, hashes: [...marks].join('') };
 }
 
-/** Splits the result of {@link hashIds} into the hashes of single ids. */
+/** Splits the result of {@link hashAndJoinIds} into the hashes of single ids. */
 export function splitIdHashes(hashes: string): string[] {
   const bytes = Buffer.from(hashes, 'base64');
   return Array.from({ length: bytes.length / ID_HASH_BYTES }, (_, n) =>
@@ -104,7 +105,7 @@ export function splitIdHashes(hashes: string): string[] {
 }
 
 /** Returns a short hash of each id, all in one string. The hashes show later which ids are missing. */
-export function hashIds(ids: readonly string[]): string {
+export function hashAndJoinIds(ids: readonly string[]): string {
   const hashes = ids.map((id) => createHash('sha1').update(id).digest().subarray(0, ID_HASH_BYTES));
   return Buffer.concat(hashes).toString('base64');
 }

@@ -11,7 +11,10 @@ export interface RebuildablePollState {
   volatile?: Buffer;
   /** Time of the last read of the newest messages, in milliseconds since 1970 by Redis' clock. */
   readAt?: number;
-  /** Reduced limit of the first page. Present while upstream fails to return the page with the normal limit. */
+  /**
+   * Reduced page limit for the contact's first page. Present while upstream fails to return this page with the
+   * normal limit.
+   */
   headLimit?: number;
   /** Until when {@link headLimit} replaces the normal page limit, in milliseconds since 1970 by Redis' clock. */
   headLimitUntil?: number;

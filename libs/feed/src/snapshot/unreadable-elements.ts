@@ -1,8 +1,8 @@
 /**
  * How the number of unreadable elements in an account's contact list changed from read to read. The id of an
- * unreadable element is not known, so the element may be a contact that is missing from the list. This is
- * possible only for contacts that went missing in the same read in which the number of unreadable elements
- * rose.
+ * unreadable element is not known, so the element may be a contact that seems to be missing from the list. A
+ * missing contact can be such an element only if it went missing in a read in which the number of unreadable
+ * elements rose.
  */
 export interface UnreadableElementHistory {
   /** Number of unreadable elements in the contact list at the last read. */

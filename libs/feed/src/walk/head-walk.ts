@@ -21,7 +21,7 @@ const MAX_PAGES = 50;
 /** Max number of times that pages are read again because new messages appeared on them during the read. */
 const MAX_REPEATS = 5;
 /** A read stops after this number of consecutive pages without a readable message. */
-export const MAX_UNREADABLE_PAGES = 5;
+export const MAX_CONSECUTIVE_UNREADABLE_PAGES = 5;
 
 /**
  * Functions with which a read of the newest messages requests pages from upstream and looks up which ids are
@@ -51,7 +51,7 @@ export interface HeadPlan {
   /** Number of messages on the longest page of any contact of the account so far. */
   longestPage: number;
   /**
-   * Largest page limit that upstream is known to honour: 20 if it honours none above 20. Absent while
+   * Largest page limit that upstream is known to apply: 20 if it applies none above 20. Absent while
    * unknown.
    */
   limit?: number;
@@ -168,8 +168,8 @@ class HeadWalk {
     source: WalkSource,
     private readonly plan: HeadPlan,
   ) {
-    // Errors are attributed to a single message only if page 1 had to be read with a reduced limit. A page
-    // that fails with such an error is then read in parts.
+    // If page 1 had to be read with a reduced limit, a single message probably makes pages fail. Only in this case
+    // is another page read in parts if a single message may have caused its error.
     const isMessageFault = (error: unknown): boolean =>
       this.headLimit !== undefined && mayBeCausedBySingleMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
@@ -241,8 +241,8 @@ class HeadWalk {
   }
 
   /**
-   * Reads page 2 if page 1 has more messages than the documented maximum, but fewer than requested. Page 2
-   * shows whether the list ends with page 1, or upstream just returns no longer pages than this.
+   * Reads page 2 if page 1 has more messages than the documented maximum, but fewer than requested. Page 2 shows
+   * whether the list ends with page 1, or whether upstream never returns more messages per page than page 1 has.
    */
   private async checkEndOfLargePage(first: PageRead): Promise<void> {
     const { count, limit } = first;
@@ -270,8 +270,8 @@ class HeadWalk {
   }
 
   /**
-   * Finds out whether page 1 is the whole list, if the list seems to be oldest first. Reads page 2, and then page 1
-   * again. Page 1 is the whole list if page 2 is empty and page 1 contains no further new message.
+   * Finds out whether page 1 of a list that seems to be oldest first is the whole list. Reads page 2 and then
+   * page 1 again. If page 2 is empty and page 1 contains no further new message, page 1 is the whole list.
    */
   private async readSecond(first: PageRead): Promise<void> {
     let top = first;
@@ -334,8 +334,8 @@ class HeadWalk {
   /** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
   private async takeAfterFirstMessage(failure: unknown): Promise<PageRead> {
     const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-    // If the list has more messages than the longest page read so far, the length of that page is upstream's limit
-    // for the messages of a page.
+    // If the list has more messages than the longest page so far, upstream returns at most as many messages per
+    // page as that page had.
     const isCapped = this.length > this.pages.pageSize;
     const size = isCapped ? Math.min(limit, this.pages.pageSize) : limit;
     const read = await this.pages.takeParts({ page: 1, limit }, size, failure, true);
@@ -366,8 +366,9 @@ class HeadWalk {
     const longest = isCapped
       ? pageSize
       : Math.max(pageSize, Math.min(this.plan.longestPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE));
-    // The maximum page length of upstream may be between the documented limit and the large limit. So a large
-    // page is certainly the last one only if an earlier page of the account was longer.
+    // The maximum page length of upstream may be between the documented limit and the large limit. So a page that
+    // was requested with the large limit is certainly the last one only if an earlier page of the account was
+    // longer.
     const maxCount =
       first.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? Math.min(first.limit, this.plan.longestPage) : longest;
     // A page that was requested with a reduced limit does not show where the list ends.
@@ -384,8 +385,8 @@ class HeadWalk {
   }
 
   /**
-   * Reads the pages after page 1, until a page ends in a known message or the list ends. Called if page 1
-   * ends in a new message.
+   * Reads the pages after page 1, until a page ends in a known message or the list ends. Called if page 2 may
+   * contain more new messages; see {@link mayMoreBeNew}.
    */
   private async readFurtherPages(first: PageRead): Promise<void> {
     const top = await this.enlarged(first);
@@ -395,7 +396,7 @@ class HeadWalk {
     let ended = false;
     let endRepeats = false;
     while (this.mayMoreBeNew(last) && !ended) {
-      if (pages >= MAX_PAGES || unreadable >= MAX_UNREADABLE_PAGES) {
+      if (pages >= MAX_PAGES || unreadable >= MAX_CONSECUTIVE_UNREADABLE_PAGES) {
         this.coversAllNew = false;
         break;
       }
@@ -420,8 +421,8 @@ class HeadWalk {
   }
 
   /**
-   * Reads page 1 again with {@link LARGE_PAGE_LIMIT}. Returns `first` unchanged if upstream is known not to honour
-   * {@link LARGE_PAGE_LIMIT}, or if `first` is not full.
+   * Reads page 1 again with {@link LARGE_PAGE_LIMIT}. Returns `first` unchanged if it is not full or was read with
+   * a reduced limit, or if upstream fails to return the larger page or is known not to honour the large limit.
    */
   private async enlarged(first: PageRead): Promise<PageRead> {
     if (
@@ -478,9 +479,9 @@ class HeadWalk {
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.takeOfTail(page, page === 1 ? this.limitOfOnlyPage(limit) : limit)];
-    // The requested page should start with a known message. If the page is empty, the list became shorter. If the page
-    // starts with a new message, messages moved from page to page. In both cases, earlier pages are read, back to a
-    // page that starts with a known message.
+    // The requested page should start with a known message. If the page is empty, the list became shorter. If the
+    // page starts with a new message, messages moved from page to page. In both cases, earlier pages are read, back
+    // to a page that starts with a known message. If upstream may ignore the limit, one earlier page is read.
     while (first > 1 && page - first < MAX_PAGES) {
       const isEmpty = reads[0]?.count === 0;
       const mayIgnoreLimit = first === page && this.mayIgnoreLimit(reads[0], start);
@@ -502,8 +503,9 @@ class HeadWalk {
   }
 
   /**
-   * Returns the limit for the only page of a list. If upstream ignores the limit, the page may get as long as the
-   * longest page of any contact.
+   * Returns the limit for a request that is expected to return the whole list as one page. If upstream ignores the
+   * limit, the page may be as long as the longest page of any contact, so the limit is raised to that length, but
+   * not above the documented maximum.
    */
   private limitOfOnlyPage(limit: number): number {
     const longest = Math.min(this.plan.longestPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
@@ -511,8 +513,8 @@ class HeadWalk {
   }
 
   /**
-   * Returns true if the last page has fewer messages than expected, so that it may begin at another message than
-   * assumed. The page before it shows whether upstream ignores the limit.
+   * Returns true if the last page has fewer messages than expected. Upstream may then ignore the limit, so that the
+   * page begins at another message than assumed. The page before it shows whether this is so.
    */
   private mayIgnoreLimit(last: PageRead | undefined, start: number): boolean {
     // If upstream honours the large limit, it does not ignore limits.
@@ -556,9 +558,9 @@ class HeadWalk {
 
   /**
    * Sets the head and the length of an oldest-first list after a read of its end.
-   * @param planned offset in the list of the page that was requested first
-   * @param from offset in the list of the earliest page that was read
-   * @param reads all pages from the offset `from` to the end of the list
+   * @param planned index in the list at which the page that was requested first begins
+   * @param from index in the list at which the earliest page that was read begins
+   * @param reads all pages from the index `from` to the end of the list
    */
   private setHeadFromTail(planned: number, from: number, reads: readonly PageRead[]): void {
     const ids = reads.flatMap((read) => read.ids);

@@ -9,7 +9,7 @@ import {
 import {
   FAILING_MESSAGE_PLACEHOLDER,
   readFailedPageInParts,
-  withFailedPagesReadInParts,
+  withRetryOfFailedPagesInParts,
   type IsMessageFault,
   type ReadPage,
 } from './read-in-parts.js';
@@ -64,7 +64,7 @@ export interface PageRead {
   repeats: boolean;
 }
 
-/** A set of ids that can be asked whether it contains an id. */
+/** A read-only set of ids, of which only the size and the test for an id are available. */
 export type IdSet = Pick<ReadonlySet<string>, 'has' | 'size'>;
 
 /** What a {@link PageReader} must know in advance about the pages of a contact. */
@@ -83,8 +83,8 @@ export class PageReader {
    */
   readonly seen = new Map<string, UpstreamMessage>();
   /**
-   * What is recorded of each message that this reader has read, by id; see {@link recordOf}. One map of numbers, because
-   * a list may have 200,000 messages.
+   * What is recorded of each message that this reader has read, by id; see {@link recordOf}. Each record is one
+   * number to save memory, because a list may have 200,000 messages.
    */
   private readonly records = new Map<string, number>();
   /** For each unreadable element, a text that identifies it. */
@@ -97,7 +97,10 @@ export class PageReader {
    * send a `Date` header.
    */
   date: number | undefined;
-  /** Time of the latest reply by upstream's clock, in milliseconds since 1970. Undefined without a `Date` header. */
+  /**
+   * Time of the latest reply by upstream's clock, in milliseconds since 1970. Undefined if that reply had no `Date`
+   * header.
+   */
   latestDate: number | undefined;
   /** Number of unreadable elements since the last call of {@link beginPass}. */
   skipped = 0;
@@ -148,8 +151,8 @@ export class PageReader {
     };
     const sizeOf = (limit: number): number =>
       limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage || limit : Math.min(limit, this.pageSize);
-    this.readPlain = withFailedPagesReadInParts(this.counted, sizeOf);
-    this.read = withFailedPagesReadInParts(this.counted, sizeOf, isMessageFault);
+    this.readPlain = withRetryOfFailedPagesInParts(this.counted, sizeOf);
+    this.read = withRetryOfFailedPagesInParts(this.counted, sizeOf, isMessageFault);
   }
 
   /**
@@ -266,8 +269,8 @@ export class PageReader {
     this.lastSkipped = skipped;
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
-    // If `longestPage` were too large, a full page would be taken for the last page of the list. Unreadable elements
-    // are therefore not counted.
+    // Unreadable elements are not counted, so that `longestPage` is never too large. If it were, a full page would
+    // have fewer messages than `longestPage`, and would be taken for the last page of the list.
     this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.largestPage = Math.max(this.largestPage, items.length);
     const countWithDocumentedLimit =
@@ -305,7 +308,7 @@ export class PageReader {
     return (this.records.get(id) ?? 0) >> 1 === this.pass;
   }
 
-  /** Returns true if a message that was read was not known before this read. */
+  /** Returns true if a message was read by this reader and was not known before. */
   private isNew(id: string): boolean {
     return ((this.records.get(id) ?? 0) & 1) === 1;
   }
@@ -331,8 +334,9 @@ export class PageReader {
 }
 
 /**
- * Packs what is recorded of a message into one number: the last pass that showed it, 0 if none counts, and whether it was
- * unknown before the read.
+ * Packs the record of a message into one number.
+ * @param pass number of the last pass whose pages contained the message; 0 if there was none
+ * @param isNew true if the message was not known before this read
  */
 function recordOf(pass: number, isNew: boolean): number {
   return pass * 2 + (isNew ? 1 : 0);

@@ -26,7 +26,7 @@ export interface PagesRead {
   /** Number of messages on the longest page that upstream returned to this read. */
   longestPage: number;
   /**
-   * Largest page limit that upstream is known to honour: 20 if it honours none above 20. Absent while
+   * Largest page limit that upstream is known to apply: 20 if it applies none above 20. Absent while
    * unknown.
    */
   limit?: number;
@@ -79,7 +79,7 @@ export interface FullRead {
    * the list.
    */
   isStable: boolean;
-  /** Data of the messages in {@link seen} for the contact's row in the list of conversations. */
+  /** Data for the contact's row in the list of conversations, collected from the messages in {@link seen}. */
   rowMessages: RowMessageCollector;
   /** When the read began, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;

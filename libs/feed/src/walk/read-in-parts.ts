@@ -27,7 +27,7 @@ const isTooLarge: IsMessageFault = (error) => error instanceof UpstreamReplyTooL
  * @param sizeOf returns how many messages a full page has if it is requested with a given limit
  * @param isMessageFault returns true for an error that a single message on the page may have caused
  */
-export function withFailedPagesReadInParts(
+export function withRetryOfFailedPagesInParts(
   read: ReadPage,
   sizeOf: (limit: number) => number,
   isMessageFault: IsMessageFault = () => false,
@@ -75,7 +75,7 @@ const containsMessage = (parts: readonly MessagePage[]): boolean =>
   parts.some(({ items }) => items.length > 0);
 
 /**
- * Reads the parts of a page that `search` chooses.
+ * Reads a page in parts. `search` decides which parts are requested.
  * @param mayBeSplit returns true for an error after which the part is read in smaller parts
  * @param beforeNext called before each request with the parts that were read so far
  */

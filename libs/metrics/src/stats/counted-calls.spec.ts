@@ -8,7 +8,7 @@ import {
 } from '#upstream';
 import { PromMetrics } from '../prom-metrics.js';
 import { UpstreamMetrics } from '../upstream-metrics.js';
-import { withSendCounting } from './send-stats.js';
+import { wrapStoreToCountSends } from './send-stats.js';
 import type { StatsCounter } from './stats-recorder.js';
 
 const ADDRESS = { baseUrl: 'http://upstream.invalid/v1', apiKey: 'k' };
@@ -73,7 +73,7 @@ describe('The sends', () => {
     const target = {
       apply: () => Promise.resolve(after === undefined ? undefined : recordIn(after)),
     } as unknown as RelayStore;
-    await withSendCounting(target, stats).apply('a', recordIn(before), {} as never);
+    await wrapStoreToCountSends(target, stats).apply('a', recordIn(before), {} as never);
     return counted;
   }
 
@@ -89,7 +89,7 @@ describe('The sends', () => {
   it('are counted as created only once if a caller repeats a request with the same idempotency key', async () => {
     for (const kind of ['new', 'replayed']) {
       const target = { insert: () => Promise.resolve({ kind }) } as unknown as RelayStore;
-      await withSendCounting(target, stats).insert('a', {} as never);
+      await wrapStoreToCountSends(target, stats).insert('a', {} as never);
     }
     expect(counted).toEqual(['a sendsCreated']);
   });

@@ -4,7 +4,7 @@ const MINUTE_MS = 60_000;
  * Names of the counts that are kept for each minute of an account. Redis stores a minute as a list of numbers in this
  * order. Add new names at the end and remove none, because different builds may share the stored lists.
  */
-export const MINUTE_COUNT_NAMES = [
+export const PER_MINUTE_COUNT_NAMES = [
   'sendsCreated',
   'sendsAccepted',
   'sendsSent',
@@ -30,7 +30,7 @@ export const MINUTE_COUNT_NAMES = [
   'backlogDeliveries',
 ] as const;
 
-export type CountName = (typeof MINUTE_COUNT_NAMES)[number];
+export type CountName = (typeof PER_MINUTE_COUNT_NAMES)[number];
 
 /** Counts for which a minute keeps the largest value. For every other count, a minute keeps the sum of the values. */
 const MAXIMA: ReadonlySet<CountName> = new Set([
@@ -47,26 +47,26 @@ export type MinuteCounts = Record<CountName, number>;
 export type CountsByMinute = ReadonlyMap<number, Readonly<MinuteCounts>>;
 
 /** Returns true if a minute keeps the largest value of this count, and false if it keeps the sum of the values. */
-export function isMaximumPerMinute(name: CountName): boolean {
+export function isCountKeptAsMaximum(name: CountName): boolean {
   return MAXIMA.has(name);
 }
 
 /** Converts a time in milliseconds since 1970 to whole minutes since 1970. */
-export function minuteOf(ms: number): number {
+export function minuteNumberAt(ms: number): number {
   return Math.floor(ms / MINUTE_MS);
 }
 
 /** Converts a minute since 1970 to the time of its start, in milliseconds since 1970. */
-export function startOfMinute(minute: number): number {
+export function startOfMinuteMs(minute: number): number {
   return minute * MINUTE_MS;
 }
 
 /** Returns counts that are all 0, for a minute in which nothing was counted yet. */
 export function createZeroCounts(): MinuteCounts {
-  return Object.fromEntries(MINUTE_COUNT_NAMES.map((name) => [name, 0])) as MinuteCounts;
+  return Object.fromEntries(PER_MINUTE_COUNT_NAMES.map((name) => [name, 0])) as MinuteCounts;
 }
 
 /** Adds a value to a count. If the count is a maximum, the larger of the two values is kept instead of the sum. */
 export function addCount(counts: MinuteCounts, name: CountName, value: number): void {
-  counts[name] = isMaximumPerMinute(name) ? Math.max(counts[name], value) : counts[name] + value;
+  counts[name] = isCountKeptAsMaximum(name) ? Math.max(counts[name], value) : counts[name] + value;
 }

@@ -3,7 +3,10 @@ import { RedisSendList } from '#relay';
 import { RedisDeliveriesOverviewReader } from '#webhooks';
 import type { ReadBacklog } from './stats-recorder.js';
 
-/** Returns a function that reads how many sends and deliveries of an account are waiting, with two scripts. */
+/**
+ * Returns a function that reads how many sends and how many deliveries of an account are waiting. Each call runs
+ * two Redis scripts.
+ */
 export function createBacklogReader(redis: RedisClient, prefix: string): ReadBacklog {
   const sends = new RedisSendList(redis, prefix);
   const deliveries = new RedisDeliveriesOverviewReader(redis, prefix);

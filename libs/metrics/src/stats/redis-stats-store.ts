@@ -1,13 +1,15 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import {
-  MINUTE_COUNT_NAMES,
+  PER_MINUTE_COUNT_NAMES,
   type CountsByMinute,
-  isMaximumPerMinute,
+  isCountKeptAsMaximum,
   createZeroCounts,
 } from './minute-counts.js';
-import { type KeptStats, STATISTICS_MINUTES, type StatsStore } from './stats-store.js';
+import { type KeptStats, STATISTICS_PERIOD_MINUTES, type StatsStore } from './stats-store.js';
 
-const addStatsScript = LuaScript.from(import.meta.url, 'lua/add-stats.lua', { MAX_AGE: STATISTICS_MINUTES });
+const addStatsScript = LuaScript.from(import.meta.url, 'lua/add-stats.lua', {
+  MAX_AGE: STATISTICS_PERIOD_MINUTES,
+});
 
 const readStatsScript = LuaScript.from(import.meta.url, 'lua/read-stats.lua');
 
@@ -24,9 +26,9 @@ export class RedisStatsStore implements StatsStore {
   async add(account: string, minutes: CountsByMinute): Promise<void> {
     const counts: (string | number)[] = [];
     for (const [minute, values] of minutes) {
-      for (const [index, name] of MINUTE_COUNT_NAMES.entries()) {
+      for (const [index, name] of PER_MINUTE_COUNT_NAMES.entries()) {
         const value = Math.round(values[name]);
-        if (value > 0) counts.push(minute, index + 1, isMaximumPerMinute(name) ? 'max' : 'sum', value);
+        if (value > 0) counts.push(minute, index + 1, isCountKeptAsMaximum(name) ? 'max' : 'sum', value);
       }
     }
     if (counts.length === 0) return;
@@ -41,7 +43,7 @@ export class RedisStatsStore implements StatsStore {
       minutes: new Map(
         minutes.map(([minute = 0, ...values]) => {
           const counts = createZeroCounts();
-          for (const [index, name] of MINUTE_COUNT_NAMES.entries()) counts[name] = values[index] ?? 0;
+          for (const [index, name] of PER_MINUTE_COUNT_NAMES.entries()) counts[name] = values[index] ?? 0;
           return [minute, counts];
         }),
       ),

@@ -12,7 +12,7 @@ const COUNTED: Readonly<Partial<Record<SendStatus, CountName>>> = {
 };
 
 /** Counts the new status of a send. Counts nothing if the status is unchanged, or not in {@link COUNTED}. */
-export function countSendStatus(
+export function countSendStatusChange(
   stats: StatsCounter,
   account: string,
   { state: before }: SendRecord,
@@ -23,14 +23,14 @@ export function countSendStatus(
 }
 
 /** Wraps a gateway's store in an object that counts new sends, and the status changes that callers request. */
-export function withSendCounting<T extends RelayStore>(store: T, stats: StatsCounter): T {
+export function wrapStoreToCountSends<T extends RelayStore>(store: T, stats: StatsCounter): T {
   return observeMethodCalls<RelayStore>(store, {
     insert: ({ parameters: [account], outcome }) => {
       if ('result' in outcome && outcome.result.kind === 'new') stats.add(account, 'sendsCreated');
     },
     apply: ({ parameters: [account, before], outcome }) => {
       if ('result' in outcome && outcome.result !== undefined)
-        countSendStatus(stats, account, before, outcome.result);
+        countSendStatusChange(stats, account, before, outcome.result);
     },
   }) as T;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { minuteOf, createZeroCounts } from './minute-counts.js';
+import { minuteNumberAt, createZeroCounts } from './minute-counts.js';
 import { statsOfLastHour } from './stats-of-last-hour.js';
 
 const NOW = Date.parse('2026-11-25T10:30:20.500Z');
-const LAST = minuteOf(NOW);
+const LAST = minuteNumberAt(NOW);
 const BACKLOG = { sends: 2, deliveries: 5 };
 
 describe('The statistics of an hour', () => {

@@ -1,6 +1,6 @@
-import { type CountName, minuteOf, createZeroCounts, startOfMinute } from './minute-counts.js';
+import { type CountName, minuteNumberAt, createZeroCounts, startOfMinuteMs } from './minute-counts.js';
 import type { Backlog } from './stats-recorder.js';
-import { type KeptStats, STATISTICS_MINUTES } from './stats-store.js';
+import { type KeptStats, STATISTICS_PERIOD_MINUTES } from './stats-store.js';
 
 /** A value per minute, oldest first. 0 means that nothing happened. */
 type Series = number[];
@@ -36,10 +36,13 @@ export interface StatsOfLastHour {
  * @param backlog the present numbers of waiting sends and deliveries, which are shown for the current minute
  */
 export function statsOfLastHour({ now, minutes: kept }: KeptStats, backlog: Backlog): StatsOfLastHour {
-  const last = minuteOf(now);
-  const minutes = Array.from({ length: STATISTICS_MINUTES }, (_, i) => last - STATISTICS_MINUTES + 1 + i);
+  const last = minuteNumberAt(now);
+  const minutes = Array.from(
+    { length: STATISTICS_PERIOD_MINUTES },
+    (_, i) => last - STATISTICS_PERIOD_MINUTES + 1 + i,
+  );
   const counts = minutes.map((minute) => kept.get(minute) ?? createZeroCounts());
-  const starts = minutes.map((minute) => new Date(startOfMinute(minute)).toISOString());
+  const starts = minutes.map((minute) => new Date(startOfMinuteMs(minute)).toISOString());
   const series = (name: CountName): Series => counts.map((minute) => minute[name]);
   const delay = (kind: 'detection' | 'delivery'): DelaySeries => ({
     mean: counts.map((minute) => {

@@ -4,10 +4,10 @@ import {
   type CountName,
   type CountsByMinute,
   type MinuteCounts,
-  minuteOf,
+  minuteNumberAt,
   createZeroCounts,
 } from './minute-counts.js';
-import { STATISTICS_MINUTES, type StatsStore } from './stats-store.js';
+import { STATISTICS_PERIOD_MINUTES, type StatsStore } from './stats-store.js';
 
 /** Time from the first unwritten count until all counts are written, in milliseconds. */
 const WRITE_AFTER_MS = 5_000;
@@ -66,12 +66,12 @@ export class StatsRecorder implements StatsCounter {
   ) {}
 
   add(account: string, name: CountName, count = 1, at = this.clock.now()): void {
-    const counts = this.countsOf(account, minuteOf(at));
+    const counts = this.countsOf(account, minuteNumberAt(at));
     if (counts !== undefined) addCount(counts, name, count);
   }
 
   addDelay(account: string, kind: 'detection' | 'delivery', ms: number): void {
-    const counts = this.countsOf(account, minuteOf(this.clock.now()));
+    const counts = this.countsOf(account, minuteNumberAt(this.clock.now()));
     if (counts === undefined) return;
     const delay = Math.max(ms, 0);
     counts[`${kind}Delays`] += 1;
@@ -99,8 +99,8 @@ export class StatsRecorder implements StatsCounter {
     }
     let counts = minutes.get(minute);
     if (counts === undefined) {
-      // Limits the memory per account.
-      if (minutes.size > STATISTICS_MINUTES) {
+      // To limit the memory, the oldest minute of the account is dropped if too many minutes are unwritten.
+      if (minutes.size > STATISTICS_PERIOD_MINUTES) {
         const oldest = Math.min(...minutes.keys());
         if (minute < oldest) return undefined;
         minutes.delete(oldest);
@@ -152,7 +152,7 @@ export class StatsRecorder implements StatsCounter {
    * numbers only once a minute.
    */
   private async withBacklog(account: string, minutes: Map<number, MinuteCounts>): Promise<CountsByMinute> {
-    const minute = minuteOf(this.clock.now());
+    const minute = minuteNumberAt(this.clock.now());
     if (minute !== this.sampledMinute) this.sampled.clear();
     this.sampledMinute = minute;
     if (this.sampled.has(account)) return minutes;

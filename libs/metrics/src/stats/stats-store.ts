@@ -1,7 +1,7 @@
 import type { CountsByMinute } from './minute-counts.js';
 
 /** Number of minutes that the statistics show. The last of them is the current, incomplete minute. */
-export const STATISTICS_MINUTES = 60;
+export const STATISTICS_PERIOD_MINUTES = 60;
 
 /** The stored statistics of an account: counts of its sends, events, deliveries and upstream requests. */
 export interface KeptStats {

@@ -27,7 +27,8 @@ export function interceptMethodCalls<T extends object>(target: T, interceptors: 
       if (known !== undefined) return known;
       const value: unknown = Reflect.get(object, name, object);
       if (typeof value !== 'function') return value;
-      // Methods run on the target instead of the proxy, because only the target has the private fields.
+      // Methods are called with the target as `this`, not with the proxy, because only the target has the private
+      // fields.
       const method = value.bind(object) as AsyncFunction;
       const intercept = (interceptors as Record<PropertyKey, Interceptor | undefined>)[name];
       const bound: AsyncFunction =

@@ -7,7 +7,7 @@ const GROUPS = [
   { title: 'Worker', shape: WorkerEnvironment },
 ] as const;
 
-/** Suffixes of variable names, each with the unit of such a variable. */
+/** Suffixes of variable names, each with the unit of the variables that have this suffix. */
 const UNITS: readonly (readonly [RegExp, string])[] = [
   [/_MS$/, 'ms'],
   [/_SECONDS$/, 's'],
@@ -59,7 +59,7 @@ function unitOf(name: string): string {
   return UNITS.find(([end]) => end.test(name))?.[1] ?? '–';
 }
 
-/** Returns the text of a table cell with the default value, in the form in which a variable is set. */
+/** Returns the table cell for a default value: the text to which a user would set the variable. */
 function defaultOf(value: unknown): string {
   if (value === undefined) return '**required**';
   const text = textOf(value);

@@ -7,7 +7,7 @@ import {
   Base64Bytes,
   Base64BytesList,
   BlobStoreLocation,
-  CallersSecret,
+  RequestHeaderSecret,
   CommaSeparatedWords,
   Description,
   Fraction,
@@ -115,7 +115,7 @@ export class CommonEnvironment {
   @Description(
     'Token that may read `/metrics` from everywhere, as `Authorization: Bearer <token>`. An API key with the scope `admin` may do so too.',
   )
-  @CallersSecret('a-long-random-token', 16)
+  @RequestHeaderSecret('a-long-random-token', 16)
   METRICS_TOKEN = '';
   @Description(
     'Address of an OpenTelemetry collector, which receives the traces over OTLP (HTTP, protobuf). Empty: no traces. `OTEL_EXPORTER_OTLP_HEADERS` adds headers, for example a key.',
@@ -142,7 +142,7 @@ export class GatewayEnvironment extends CommonEnvironment {
   @Description(
     'The first API key. It belongs to the account `default` and has every scope. `npm start` creates and prints one.',
   )
-  @CallersSecret('a-long-random-key', 16)
+  @RequestHeaderSecret('a-long-random-key', 16)
   API_KEY!: string;
   @Description('Address on which the gateway listens; `0.0.0.0` in the Docker image.')
   @Text('127.0.0.1')

@@ -214,7 +214,7 @@ describe('the environment', () => {
   });
 
   it.each(['API_KEY', 'METRICS_TOKEN'] as const)(
-    'may contain any text in %s that a header can contain; blanks around it do not count',
+    'may contain in %s any text that is valid in a header; spaces before and after the text are removed',
     (name) => {
       for (const text of ['a key of "16" characters!', 'ein-schlüssel-in-latin-1'])
         expect(readEnvironment(GatewayEnvironment, { ...GATEWAY, [name]: ` ${text} ` })[name]).toBe(text);

@@ -13,7 +13,7 @@ const NOTHING: VariableDescription = { validText: '', meaning: '' };
 const described = new WeakMap<object, Map<string, VariableDescription>>();
 
 /** Adds a part to the description of a variable. Each decorator of the variable adds one part. */
-export function describeVariable(
+export function addVariableDescriptionPart(
   target: object,
   property: string | symbol,
   part: Partial<VariableDescription>,

@@ -3,7 +3,7 @@ import { ValidateBy } from 'class-validator';
 import { parseNetworks } from './network.js';
 import { parseRedisAddress } from './redis-address.js';
 import { parseBlobLocation } from './blob-location.js';
-import { describeVariable } from './variable-description.js';
+import { addVariableDescriptionPart } from './variable-description.js';
 
 /**
  * Replaces the value of a variable whose text is invalid. The error message then says "must be", followed by
@@ -19,7 +19,7 @@ class InvalidText {
  */
 function variable(validText: string, example: string, parse: (text: string) => unknown): PropertyDecorator {
   return (target, property) => {
-    describeVariable(target, property, { validText });
+    addVariableDescriptionPart(target, property, { validText });
     Transform(({ value }: { value: unknown }) => {
       if (typeof value !== 'string') return value;
       try {
@@ -61,14 +61,14 @@ export function Integer(example: number, min = 0, max = MAX_TIMER_MS): PropertyD
 /** Decorator that sets the description of the variable in docs/configuration.md. */
 export function Description(text: string): PropertyDecorator {
   return (target, property) => {
-    describeVariable(target, property, { meaning: text });
+    addVariableDescriptionPart(target, property, { meaning: text });
   };
 }
 
 /** Decorator of a variable whose number must not be below the number in the variable `other`. */
 export function NotBelowVariable(other: string): PropertyDecorator {
   return (target, property) => {
-    describeVariable(target, property, { notBelow: other });
+    addVariableDescriptionPart(target, property, { notBelow: other });
     const minimum = (object: object | undefined): unknown =>
       Object.entries(object ?? {}).find(([name]) => name === other)?.[1];
     ValidateBy({
@@ -145,11 +145,12 @@ export function CommaSeparatedWords(...words: readonly [string, ...string[]]): P
 }
 
 /**
- * Decorator of a secret that callers send in an HTTP header, with at least `min` characters. Node.js decodes headers as
- * Latin-1, so text with any other character never matches. The other characters of Latin-1 are not documented, because
- * many clients send them as UTF-8, but they work with clients that send Latin-1.
+ * Decorator of a secret that callers send in an HTTP header, with at least `min` characters. Node.js decodes headers
+ * as Latin-1, so a secret with any character outside of Latin-1 would never match and is invalid. The error message
+ * allows only ASCII, because many clients send the other characters of Latin-1 as UTF-8. A secret with such
+ * characters is still valid, and works with clients that send Latin-1.
  */
-export function CallersSecret(example: string, min: number): PropertyDecorator {
+export function RequestHeaderSecret(example: string, min: number): PropertyDecorator {
   return variable(`text of at least ${min} printable ASCII characters`, example, (text) =>
     text.length >= min && /^[ -~\u00a0-\u00ff]*$/.test(text) ? text : fail(),
   );

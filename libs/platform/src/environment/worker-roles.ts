@@ -4,13 +4,14 @@ export type WorkerRole = (typeof WORKER_ROLES)[number];
 
 const ROLES_LABEL = ' roles=';
 
-/** Returns a worker's member of the heartbeat set in Redis: the worker's name, followed by its roles. */
+/** Returns a worker's member of the heartbeat set in Redis: the text `name`, followed by the worker's roles. */
 export function formatWorkerHeartbeatMember(name: string, roles: readonly WorkerRole[]): string {
   return `${name}${ROLES_LABEL}${roles.join(',')}`;
 }
 
 /**
- * Returns true if a worker has this role. Workers of earlier builds list no roles.
+ * Returns true if a worker has this role. Returns false for a worker of an earlier build, because such a worker does
+ * not list its roles.
  * @param heartbeatMember the worker's member of the heartbeat set in Redis
  */
 export function workerHasRole(heartbeatMember: string, role: WorkerRole): boolean {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import {
   parseProcessInstance,
   formatProcessInstance,
-  versionsMixedSince,
+  multipleVersionsRunningSince,
   createProcessInstance,
 } from './process-instance.js';
 import { findRolesWithoutWorker } from '../environment/worker-roles.js';
@@ -32,7 +32,7 @@ describe('the time when the current mix of running versions began', () => {
     ['all processes have the same version', [of('1', 5), of('1', 9)]],
     ['no process runs', []],
   ])('is undefined if %s', (_, instances) => {
-    expect(versionsMixedSince(instances)).toBeUndefined();
+    expect(multipleVersionsRunningSince(instances)).toBeUndefined();
   });
 
   it.each([
@@ -44,6 +44,6 @@ describe('the time when the current mix of running versions began', () => {
       200,
     ],
   ])('is the time when %s started', (_, instances, since) => {
-    expect(versionsMixedSince(instances)).toBe(since);
+    expect(multipleVersionsRunningSince(instances)).toBe(since);
   });
 });

@@ -64,10 +64,11 @@ export function namesOfProcessesWithKnownVersion(heartbeatMembers: readonly stri
 }
 
 /**
- * Returns when the last of the running versions was first started, in milliseconds since 1970. All these versions have
- * run together since then. Returns undefined if all running processes have the same version.
+ * Returns the time since which all running versions have run at the same time, in milliseconds since 1970. It is the
+ * start of the first process of the version that appeared last. Returns undefined if all running processes have the
+ * same version.
  */
-export function versionsMixedSince(
+export function multipleVersionsRunningSince(
   instances: readonly Pick<ProcessInstance, 'version' | 'since'>[],
 ): number | undefined {
   const firstOf = new Map<string | undefined, number>();

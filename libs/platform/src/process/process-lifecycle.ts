@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../environment/configuration-error.js';
 import { toLoggedError } from '../log/logged-error.js';
-import { ignoreOutputErrors } from './process-output.js';
+import { ignoreStdoutAndStderrErrors } from './process-output.js';
 
 /** A started process: its port, and the function that stops it. */
 export interface RunningProcess {
@@ -61,7 +61,7 @@ export async function runThisProcess(
   start: (context: StartContext) => Promise<RunningProcess>,
   handle: ProcessHandle = process,
 ): Promise<void> {
-  ignoreOutputErrors();
+  ignoreStdoutAndStderrErrors();
   await new ProcessRun(handle).run(start);
 }
 

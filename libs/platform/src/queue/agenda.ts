@@ -63,7 +63,7 @@ export interface Agenda {
   /**
    * Ends a claimed task. The task is due again at `time`, or at the time of a {@link schedule} call during
    * the claim, whichever is earlier. Without either time, the task leaves the agenda.
-   * @param others further tasks that the work made due; written in the same step; see {@link schedule}
+   * @param others further tasks; they are scheduled in the same step (see {@link schedule})
    * @returns the time until the next task is due or the next lease ends, in milliseconds; undefined if the agenda is
    * empty
    */
@@ -74,8 +74,8 @@ export interface Agenda {
   ): Promise<number | undefined>;
 
   /**
-   * Tells the other workers when the next task is due. A worker calls this when it stops, because the others may not
-   * know yet when the tasks that this worker ended are due again.
+   * Tells the other workers when the next task is due. A worker calls this method when it stops. The other workers
+   * may not know yet when the tasks that the stopping worker ended are due again.
    */
   wakeOthers(): Promise<void>;
 
@@ -99,7 +99,7 @@ export interface AgendaWakeUps {
 }
 
 /**
- * Interval at which workers check the stored work of each account for due times, in milliseconds. Work that
- * is due later than the next check need not be announced to the agenda.
+ * Interval at which workers read from the stored data of each account when its work is due, in milliseconds. Work
+ * that is due after the next of these checks need not be announced to the agenda, because that check finds it.
  */
-export const DUE_TIMES_CHECK_INTERVAL_MS = 60_000;
+export const ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS = 60_000;

@@ -3,8 +3,8 @@ import type { Queue } from 'bullmq';
 import type { Clock } from '../time/clock.js';
 
 /**
- * Length of an interval, in milliseconds. Delayed hints about the same subject whose delays end in the same
- * interval become one job, which runs at the end of the interval.
+ * Length of the intervals by which delayed hints are grouped, in milliseconds. If the delays of several hints about
+ * the same subject end in the same interval, these hints become one job, which runs at the end of the interval.
  */
 const INTERVAL_MS = 250;
 

@@ -20,6 +20,6 @@ export type QueueName = keyof QueuePayloads;
  * Returns BullMQ's key prefix for one queue. Each queue has its own hash tag, because Redis Cluster requires
  * all keys of a queue in one slot. Different queues are spread over the masters.
  */
-export function queuePrefix(keyPrefix: string, queue: QueueName): string {
+export function queueRedisKeyPrefix(keyPrefix: string, queue: QueueName): string {
   return `{${keyPrefix}:queue:${queue}}`;
 }

@@ -1,14 +1,14 @@
 import { agendaWakeUpChannel } from './redis-agenda.js';
 import type { AgendaName } from './redis-agendas.js';
 import type { AgendaWakeUps } from './agenda.js';
-import type { RedisChannels } from '../redis/redis-channels.js';
+import type { RedisChannelSubscriber } from '../redis/redis-channel-subscriber.js';
 
 /** Implements {@link AgendaWakeUps} with Redis publish/subscribe. Scripts that schedule tasks publish the wake-ups. */
 export class RedisAgendaWakeUps implements AgendaWakeUps {
   private readonly channel: string;
 
   constructor(
-    private readonly channels: RedisChannels,
+    private readonly channels: RedisChannelSubscriber,
     prefix: string,
     name: AgendaName,
   ) {

@@ -130,8 +130,8 @@ function timeArgument(task: AgendaTask, time: AgendaTime): string {
 }
 
 /**
- * Returns the point of each interval at which a task is due, in milliseconds from the start of the interval.
- * Every process gets the same point for a task. The points of all tasks are spread evenly.
+ * Returns when a recurring task is due within each interval, in milliseconds from the start of the interval. Every
+ * process computes the same result for a task. The due times of all tasks are spread evenly over the interval.
  */
 function phaseOf(task: AgendaTask, everyMs: number): number {
   const bits = createHash('sha1').update(memberOf(task)).digest().readUInt32BE(0);

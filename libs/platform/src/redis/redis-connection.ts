@@ -4,8 +4,8 @@ import { batchWritesTo } from './write-batching.js';
 import type { RedisAddress } from '../environment/redis-address.js';
 
 /**
- * Options of a connection, without `replyMapping`, whose type does not allow undefined. The library's default
- * for that option applies.
+ * Options of a connection. The option `replyMapping` is left out, because its type does not allow undefined. The
+ * library's default for it applies.
  */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 

@@ -33,7 +33,7 @@ export type LuaArguments = Readonly<Record<string, RedisArgument | readonly Redi
  * the index at which the list begins.
  *
  * Callers that spread objects into the keys or arguments put the spreads last. V8 then creates the object literal
- * about a hundred times faster.
+ * about a hundred times faster than with the spreads first.
  */
 export class LuaScript {
   private readonly script: EvalshaScript;

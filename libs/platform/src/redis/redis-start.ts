@@ -23,7 +23,7 @@ export async function openRedisAndCheckRequirements(
   logger: Logger,
   onUnmetRequirements: (error: ConfigurationError) => void,
 ): Promise<RedisClient> {
-  const redis = openRedis(address, behaviour, createConnectionErrorLogger(logger));
+  const redis = openRedis(address, behaviour, createRedisConnectionErrorLogger(logger));
   await firstConnectionResult(redis);
   if (redis.status === 'ready') {
     try {
@@ -75,7 +75,7 @@ async function firstConnectionResult(redis: RedisClient): Promise<void> {
  * Returns an error handler that logs connection errors. Errors with the same message in a row are logged only
  * once.
  */
-export function createConnectionErrorLogger(logger: Logger): (error: Error) => void {
+export function createRedisConnectionErrorLogger(logger: Logger): (error: Error) => void {
   let last = '';
   return (error) => {
     if (error.message === last) return;

@@ -4,8 +4,8 @@ import type { RedisClient } from './redis-connection.js';
 /**
  * Reports that messages of a client's subscriptions may have been lost, because the connection that receives them ended.
  *
- * A Cluster client subscribes on a connection of its own to one of the nodes. If that connection ends, the client chooses
- * another node without an event. So the watch observes that connection.
+ * A Cluster client subscribes on a connection of its own to one of the nodes. If that connection ends, the client
+ * chooses another node, but emits no event. This class therefore observes that connection itself.
  */
 export class RedisSubscriptionMonitor {
   private watched: Redis | undefined;
@@ -16,7 +16,8 @@ export class RedisSubscriptionMonitor {
     private readonly onLost: () => void,
   ) {
     client.on('close', onLost);
-    // A Cluster client may choose another connection as soon as it knows a new node.
+    // When a Cluster client discovers a node, it may receive messages on another connection from then on. That
+    // connection must then be observed.
     if (client instanceof Cluster)
       client.on('+node', () => {
         setImmediate(() => {
@@ -25,7 +26,10 @@ export class RedisSubscriptionMonitor {
       });
   }
 
-  /** Observes the present connection. Call this method after each subscription. */
+  /**
+   * Starts to observe the connection on which a Cluster client currently receives messages. Call this method after
+   * each subscription.
+   */
   follow(): void {
     if (!(this.client instanceof Cluster)) return;
     const connection = subscriberOf(this.client);

@@ -6,8 +6,8 @@ export interface CombinedAbortSignal {
 }
 
 /**
- * Combines AbortSignals of which some outlive the result, such as the signal that the process shuts down. Such a signal
- * would keep some bytes for each result of `AbortSignal.any` until the process ends (nodejs/node#55351).
+ * Combines AbortSignals like `AbortSignal.any`, but without its memory leak. With `AbortSignal.any`, a source that
+ * lives as long as the process, such as the shutdown signal, keeps some bytes for each result (nodejs/node#55351).
  */
 export function combineAbortSignals(...sources: readonly (AbortSignal | undefined)[]): CombinedAbortSignal {
   const controller = new AbortController();

@@ -35,7 +35,7 @@ export interface RelayHints {
  * Wakes workers for lanes, and schedules a reconcile task a little later. The task finds the work if the wake-up job is
  * lost or its worker dies.
  */
-export class RelayJobsWithReconcileTask implements RelayJobs {
+export class ReconcileSchedulingRelayJobs implements RelayJobs {
   constructor(
     private readonly jobs: RelayJobs,
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,

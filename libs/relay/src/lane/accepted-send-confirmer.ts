@@ -4,7 +4,7 @@ import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
 import { type LookupResult, readRecipientMessages, appendLookupWithCandidates } from './lookup-result.js';
-import { MAX_CONTACT_LIST_AGE_MS } from './send-lookup-runner.js';
+import { MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS } from './send-lookup-runner.js';
 import {
   isMessageOfSendOverdue,
   type SendRecord,
@@ -25,8 +25,8 @@ const MAX_WAIT_AFTER_FAILURES_MS = 600_000;
 /** Minimum wait before the last check for a send's message, in milliseconds. */
 const MIN_WAIT_MS = 500;
 /**
- * First part of the confirmation period, as a fraction. In this part, a check only requests an earlier poll of the
- * contact, and makes no look-up.
+ * Length of the first part of the confirmation period, as a fraction of the period. During this part, a check only
+ * requests an earlier poll of the contact, and makes no look-up.
  */
 const POLL_ONLY_SHARE = 1 / 4;
 /** Maximum number of recipients whose messages are read in parallel. */
@@ -142,7 +142,9 @@ export class AcceptedSendConfirmer {
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
-    return passedMs >= leftMs ? Math.max(begunAtOf(record), now - MAX_CONTACT_LIST_AGE_MS) : -Infinity;
+    return passedMs >= leftMs
+      ? Math.max(begunAtOf(record), now - MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS)
+      : -Infinity;
   }
 
   /**

@@ -18,13 +18,13 @@ import { isAwaitingMessage, fieldsKeptAcrossTransitions } from '../send/send-rec
 import { SendLookupRunner } from './send-lookup-runner.js';
 
 /**
- * Maximum number of steps in one run of a lane (a recipient's queue of sends), so that a long lane does not block its
- * worker.
+ * Maximum number of steps, such as POSTs and look-ups, in one run of a lane (a recipient's queue of sends), so that a
+ * long lane does not block its worker.
  */
 const MAX_STEPS_PER_RUN = 50;
 /**
- * Maximum delay of a wake-up job, in milliseconds. The delay is short, because the job contains a phone number and is
- * not deleted together with its account.
+ * Maximum delay of a wake-up job, in milliseconds. The delay is short, because a job contains a phone number, and the
+ * removal of an account does not delete the account's delayed jobs.
  */
 const MAX_HINT_DELAY_MS = 60_000;
 /**
@@ -69,8 +69,8 @@ export class LaneRunner {
   }
 
   /**
-   * Ends each run after its current step. No send is lost: a lane with remaining sends stays due, and another worker
-   * runs it.
+   * Ends each run of a lane after its current step. No send is lost: a lane with remaining sends stays due, and
+   * another worker runs it.
    */
   stop(): void {
     this.stopping = true;

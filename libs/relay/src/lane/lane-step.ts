@@ -12,11 +12,11 @@ export type LaneStep =
    */
   | { kind: 'verify_address' }
   /**
-   * The account's upstream address now leads to another service than when the send was stored. Set the send to
-   * `unknown`.
+   * The service behind the account's upstream address is not the service for which the send was stored. Set the send
+   * to `unknown`.
    */
   | { kind: 'wrong_service' }
-  /** Upstream may have accepted an earlier POST. Look up the send before it is posted again, or expires. */
+  /** Upstream may have accepted an earlier POST. Look up the send before it is posted again or marked as expired. */
   | { kind: 'recheck' }
   /** The process that posted the send died or hangs. Look up the send to find out whether upstream accepted it. */
   | { kind: 'recover' }
@@ -38,7 +38,8 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
       const expiry = sendExpiryOf(record, maxAgeMs);
       if (now >= expiry.at) {
         if (redisRestartedAt === undefined) return { kind: 'expire', reason: expiry.reason };
-        // Redis may have lost the record of a POST. `expired` would tell the caller that the send was not posted.
+        // Do not set the status `expired`: it would tell the caller that the send was not posted. The send may have
+        // been posted, because Redis may have lost the record of a POST at the restart.
         return { kind: serviceCheck === 'other_service' ? 'wrong_service' : 'recheck' };
       }
       const wait = (state.notBefore ?? 0) - now;

@@ -1,6 +1,6 @@
 import { SimilarMessageCollector } from '../match/similar-message-collector.js';
 import type { Lookup } from '../ports.js';
-import { confirmationPeriodMs, postLeaseMs, type RelaySettings } from '../send/relay-settings.js';
+import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 import { type LookupResult, readRecipientMessages, appendLookupWithCandidates } from './lookup-result.js';
@@ -17,7 +17,7 @@ export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
  * Maximum age of the contact list for the last look-up of a send, in milliseconds. An older list may lack a new contact
  * with the recipient's number, and the send's message may belong to the new contact.
  */
-export const MAX_CONTACT_LIST_AGE_MS = 60_000;
+export const MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS = 60_000;
 
 /** Looks up a send among the messages of its recipient, to find out whether upstream accepted the send. */
 export class SendLookupRunner {
@@ -53,7 +53,10 @@ export class SendLookupRunner {
    * POST that had begun before the restart has ended. After a resend, one complete look-up is enough.
    */
   recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
-    const periodMs = Math.max(confirmationPeriodMs(record.order, this.settings), postLeaseMs(this.settings));
+    const periodMs = Math.max(
+      confirmationPeriodMs(record.order, this.settings),
+      postRequestLeaseMs(this.settings),
+    );
     const leftMs = redisRestartedAt === undefined ? 0 : Math.max(periodMs - (now - redisRestartedAt), 0);
     return this.start('recheck_started', record, now, leftMs, { thenPost: true });
   }
@@ -87,9 +90,10 @@ export class SendLookupRunner {
    * Makes one look-up: reads the recipient's messages. If the send's message is found, the send leaves its lane.
    * Returns the wait before the lane's next step, in milliseconds.
    *
-   * The send's confirmation period counts down only while the recipient's messages can be read completely. The look-ups
-   * end with the first complete read after the confirmation period, or if they still fail when they have lasted for the
-   * maximum age of a send. If the send is then posted, this last read includes the contact list: the message may be a new contact's.
+   * The send's confirmation period counts down only while the recipient's messages can be read completely. The
+   * look-ups end with the first complete read after the confirmation period. They also end if the reads are still not
+   * complete after the maximum age of a send, counted from the first look-up. If the send is posted after the last
+   * look-up, that look-up needs a recent contact list, because the send's message may belong to a new contact.
    */
   async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
@@ -102,13 +106,14 @@ export class SendLookupRunner {
     const reads = new SimilarMessageCollector([record]);
     const step = await readRecipientMessages(this.lookup, account, record.order.phoneNumber, {
       reads,
-      ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_MS) } : {}),
+      ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS) } : {}),
       isListRequired: this.isPostedAfterLastLookup(state),
     });
     const { outcome } = step;
     const looked = await appendLookupWithCandidates(this.store, account, record, step, reads, now);
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
-    // Complete look-ups end with the confirmation period, which may be longer than the maximum age of a send.
+    // The maximum age ends only look-ups that are not complete. Complete look-ups continue until the confirmation
+    // period has passed, which may be longer than the maximum age.
     const isTimedOut = outcome !== 'complete' && now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {
       await this.store.apply(account, record, this.changeAfterLastLookup(looked));

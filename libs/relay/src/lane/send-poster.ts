@@ -17,7 +17,7 @@ import {
 import { type AttemptResult, classifyPostError, retryWaitMs } from './attempt-outcome.js';
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
 import type { Lookup, Sender } from '../ports.js';
-import { postLeaseMs, type RelaySettings } from '../send/relay-settings.js';
+import { postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import {
   isAwaitingMessage,
@@ -35,7 +35,7 @@ import type { AttemptOutcome, SendAttempt } from '../send/send.js';
  * because another worker may have begun to look it up.
  */
 export const MAX_FENCE_AGE_MS = 2_000;
-/** Wait before an outcome that could not be stored in Redis is stored again, in milliseconds. */
+/** Wait between two tries to store the outcome of a POST in Redis, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /** Time from a successful POST to the first check for its message, in milliseconds. */
 const FIRST_CONFIRM_MS = 1_000;
@@ -121,7 +121,7 @@ export class SendPoster {
         return await step();
       } catch (error) {
         if (lease.isOver()) throw error;
-        this.logger.warn({ err: error }, 'could not store the outcome of a POST; trying again');
+        this.logger.warn({ err: error }, 'could not store the outcome of the POST of a send; trying again');
         await pause(RECORD_RETRY_MS);
       }
     }
@@ -209,8 +209,8 @@ export class SendPoster {
 
   /** Waits for a token of the request budget, and then marks the send as being posted. */
   private async takeTokenAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
-    // A limit of its own: the wait for a token may take as long as the limit, and a token that comes at the end of the
-    // wait would be lost if the time before it counted too.
+    // Start a new limit before the wait for a token, because the wait alone may take almost as long as the limit. If
+    // the caller's limit were used, it could be over when the token arrives, and the token would be lost.
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
     let tokenCheck: BudgetTokenCheck;
     try {
@@ -234,7 +234,7 @@ export class SendPoster {
   }
 
   private get leaseMs(): number {
-    return postLeaseMs(this.settings);
+    return postRequestLeaseMs(this.settings);
   }
 
   /**
@@ -281,7 +281,7 @@ export class SendPoster {
     } catch (error) {
       if (error instanceof BlobMissingError || error instanceof BlobStoreUnavailableError) return error;
       if (!(error instanceof DeadlineError)) throw error;
-      // The blob store may still open the file.
+      // The blob store may still open the file after the timeout. In that case, close the file at once.
       opening.then(
         (content) => content.destroy(),
         () => undefined,
@@ -378,7 +378,7 @@ export class SendPoster {
    *   a look-up. If the outcome is `ambiguous`, only the attempt is recorded.
    * - Redis lost its last writes and no longer shows that this POST was made, and upstream accepted or may have
    *   accepted the POST: the lost state is stored again first, so that the POST is not repeated.
-   * - The send has moved on, for example because its message was found: only the attempt is recorded.
+   * - The send changed in another way, for example because its message was found: only the attempt is recorded.
    * @returns true if the send was the last in its lane
    */
   private async recordOutcome(account: string, record: SendRecord, change: StateChange): Promise<boolean> {

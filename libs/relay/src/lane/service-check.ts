@@ -5,15 +5,15 @@ import type { SendRecord } from '../send/send-record.js';
 const ADDRESS_PROPAGATION_MS = 60_000;
 
 /**
- * Whether a send may be posted to the account's current upstream address. The address must lead to the service for
- * which the send was stored or last resent.
+ * Whether a send may be posted to the account's current upstream address. The service behind this address must be the
+ * one for which the send was stored or last resent.
  * - `same_service`: the send may be posted;
  * - `other_service`: the send must not be posted;
  * - `unverified`: the service behind the current address is not known. Before the POST, the caller must try to read
  *   the contact list, which shows the service;
- * - a number: the service behind the current address is known, but the send was stored for another address, whose
- *   service is not known. The send must wait for this time, in milliseconds. If the account's address was just changed,
- *   this process learns the new address within this time.
+ * - a number: the send must wait for this time, in milliseconds. The send was stored for another address, whose
+ *   service is not known. This can mean that the account's address was just changed, and that this process does not
+ *   know the new address yet. The process learns the new address within this time.
  */
 export type ServiceCheckResult = 'same_service' | 'other_service' | 'unverified' | number;
 
@@ -51,8 +51,8 @@ export function upstreamAddressHashStoredWithSend(
 }
 
 /**
- * Returns the `reason` text of a send that must not be posted, because the account's address now leads to another
- * service.
+ * Returns the `reason` text of a send that must not be posted, because the service behind the account's address is
+ * not the one for which the send was stored.
  * @param mayBeAccepted true if the former service may have accepted a POST of the send
  */
 export function wrongServiceReason(mayBeAccepted: boolean): string {

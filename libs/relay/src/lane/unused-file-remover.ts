@@ -18,9 +18,10 @@ export type RandomHex = () => string;
 /**
  * Removes uploaded files that no send needs. Such files remain when a gateway dies between storing an upload and
  * storing its send, when a process stops before the file of an ended send is removed, when a removal fails or too many
- * files are removed at the same time, or when Redis lost the send. If a worker is configured with
- * a wrong Redis, it finds none of the sends to which the files belong. Therefore, a worker removes nothing while
- * processes that its Redis does not know use the blob store.
+ * files are removed at the same time, or when Redis lost the send.
+ *
+ * If a worker is configured with a wrong Redis, it finds no sends there, and all files seem to be unused. To protect
+ * these files, a worker removes nothing while the blob store is also used by processes that its Redis does not know.
  */
 export class UnusedFileRemover {
   constructor(
@@ -65,8 +66,8 @@ export class UnusedFileRemover {
   }
 
   /**
-   * Returns true if a send needs the file. Also returns true if the file's name is not one that Tidings gives, because
-   * such a file must not be removed.
+   * Returns true if a send needs the file. Also returns true if the file's name shows that Tidings did not create the
+   * file, because such a file must not be removed.
    */
   private async isNeeded(account: string, blobId: string): Promise<boolean> {
     const sendId = sendIdOfUploadedFile(blobId.replace(/\.part$/, ''));

@@ -1,6 +1,6 @@
 import { type Logger, traceIdLogField } from '#platform';
 import type { UpstreamMessage } from '#upstream';
-import { type Match, matchMessages, type Undecided } from './message-match.js';
+import { type Match, matchMessagesToSends, type Undecided } from './message-match.js';
 import type { LookupReads } from '../ports.js';
 import { type BoundSend, boundSendOf, type RelayStore, type StateChange } from '../send/relay-store.js';
 import { transitionResult } from '../send/send-transitions.js';
@@ -104,10 +104,10 @@ export class MessageBinder {
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
-      const { matches, undecided } = matchMessages(open, waiting, ahead);
+      const { matches, undecided } = matchMessagesToSends(open, waiting, ahead);
       if (matches.length === 0 && (await this.markUndecidedSendsUnknown(sightings, undecided))) return;
-      // A conflict means that another process changed a send. The matching runs again even without a conflict, because
-      // a send that was posted twice has two messages.
+      // A conflict means that another process changed a send. The matching runs again even without a conflict,
+      // because a send that was posted twice has two messages, and each run matches only one of them.
       if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
     }
     throw new Error(
@@ -202,8 +202,8 @@ export class MessageBinder {
 }
 
 /**
- * Returns true if a send became unknown because this message and other messages fit the send equally well. The message
- * is not matched again when it is edited, for example when an attachment is added.
+ * Returns true if a send got the status `unknown` because this message and other messages fit the send equally well.
+ * Such a message is not matched again when it is edited, for example when an attachment is added.
  */
 function wasUndecided(contactId: string, messageId: string, sends: readonly SendRecord[]): boolean {
   const lookups = sends.flatMap(({ state }) => state.lookups ?? []);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { UpstreamMessage } from '#upstream';
-import { matchMessages } from './message-match.js';
+import { matchMessagesToSends } from './message-match.js';
 import type { SendOrder, SendRecord, SendState } from '../send/send-record.js';
 
 const BEGUN = Date.UTC(2026, 0, 1);
@@ -42,13 +42,13 @@ const FILE = { blobId: 'b', name: 'a.png', contentType: 'image/png', size: 1, sh
 
 /** Returns each match as `message=send`. */
 function match(messages: UpstreamMessage[], waiting: SendRecord[], ahead = 0): string[] {
-  const { matches } = matchMessages(messages, waiting, ahead);
+  const { matches } = matchMessagesToSends(messages, waiting, ahead);
   return matches.map((one) => `${one.message.id}=${one.record.order.id}`);
 }
 
 /** Returns the ids of the undecided sends. */
 function undecided(messages: UpstreamMessage[], waiting: SendRecord[]): string[] {
-  return matchMessages(messages, waiting, 0).undecided.map(({ record }) => record.order.id);
+  return matchMessagesToSends(messages, waiting, 0).undecided.map(({ record }) => record.order.id);
 }
 
 /** Returns a message whose timestamp is this many seconds after the first POST. */
@@ -184,7 +184,7 @@ describe('a message matches a send', () => {
     const texts = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(texts), fc.array(texts), (shown, asked) => {
-        const { matches } = matchMessages(
+        const { matches } = matchMessagesToSends(
           shown.map((text, i) => message(`m${i}`, text)),
           asked.map((text, i) => send(`s${i}`, text)),
           0,
@@ -303,7 +303,7 @@ describe('a send that several messages match equally well', () => {
   it('is returned as undecided with these messages, except messages that belong to other sends or were sent long after the POST', () => {
     const waiting = [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })];
     const shown = [at('m1', 1), at('m2', 2), at('m3', 3), at('m4', 60)];
-    const [only, ...more] = matchMessages(shown, waiting, 0).undecided;
+    const [only, ...more] = matchMessagesToSends(shown, waiting, 0).undecided;
     expect(more).toEqual([]);
     expect(only?.record.order.id).toBe('s2');
     expect(only?.messages.map(({ id }) => id)).toEqual(['m2', 'm3']);

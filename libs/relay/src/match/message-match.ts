@@ -2,7 +2,7 @@ import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import {
   UPSTREAM_CLOCK_TOLERANCE_MS,
-  timeOfFirstPostAwaitingMessage,
+  timeOfFirstPostWithoutBoundMessage,
   isMessageOfSendOverdue,
   boundMessagesOf,
   type SendRecord,
@@ -17,7 +17,7 @@ export interface Match {
 export interface MatchResult {
   /**
    * The matches, at most one per send. A send that was posted twice has two messages. For the second match, record the
-   * first match and call {@link matchMessages} again.
+   * first match and call {@link matchMessagesToSends} again.
    */
   matches: Match[];
   /** Sends for which several messages match equally well. */
@@ -50,22 +50,22 @@ const LIKELY_AFTER_MS = 15_000;
  * numbers differ, some are left out:
  *
  * - More sends than messages: sends whose message is overdue are left out, oldest first. Upstream probably lost their
- *   messages. Then sends without a recorded POST are left out, newest first: the sends of a lane are posted one after
- *   another.
+ *   messages. Then sends without a recorded POST are left out, newest first, because the sends of a lane are posted
+ *   in order, oldest first.
  * - More messages than sends: messages whose timestamps do not fit the sends are left out, then the newest messages.
  *
  * A send is returned in `undecided` if several messages fit it and upstream perhaps did not accept it.
  *
- * Upstream may show the text and the file of a send as two messages, or add an attachment to a message later. The text
- * message then counts as the send's message, unless another message has all attachments.
+ * Upstream may show the text and the file of a send as two messages, or add an attachment to a message later. The
+ * message with the text then counts as the send's message, unless another message has all attachments.
  *
- * Known limitation: if another person sends the same text to the same recipient at that time, that person's message may
- * be matched.
+ * Known limitation: if a person sends the same text to the same recipient at about the same time without Tidings,
+ * that person's message may be matched.
  * @param messages messages to one recipient that belong to no send yet, oldest first
  * @param waiting sends to that recipient that wait for their message
  * @param upstreamAheadMs time by which upstream's clock is ahead of Redis' clock, in milliseconds
  */
-export function matchMessages(
+export function matchMessagesToSends(
   messages: readonly UpstreamMessage[],
   waiting: readonly SendRecord[],
   upstreamAheadMs: number,
@@ -149,7 +149,7 @@ function expectedMessagesOf(record: SendRecord, aheadMs: number): ExpectedMessag
     record,
     text: normalizeText(order.message ?? ''),
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
-    from: timeOfFirstPostAwaitingMessage(record) + aheadMs,
+    from: timeOfFirstPostWithoutBoundMessage(record) + aheadMs,
     // If Redis lost the record of a POST, the time of the POST is not known, so no timestamp counts as too late.
     likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
     rank: bound > 0 ? 3 : isMessageOfSendOverdue(state) ? 2 : state.begunAt === undefined ? UNPOSTED : 0,
@@ -221,10 +221,10 @@ function pairInOrder(
 }
 
 /**
- * Returns the expected messages without the least likely ones. An expected message is the message that upstream should
- * show after one POST of a send. Each unlikely message is left out if `isEnough` accepts the list without it. Messages
- * of sends that already have a message are tried first, then overdue messages, then those of sends without a recorded
- * POST.
+ * Returns the expected messages without the least likely ones. An expected message is the message that upstream
+ * should show after one POST of a send. An unlikely expected message is left out if `isEnough` accepts the list
+ * without it. The order of these checks is: expected messages of sends that already have a message, overdue expected
+ * messages, expected messages of sends without a recorded POST.
  */
 function likeliestMessages(
   open: readonly ExpectedMessage[],

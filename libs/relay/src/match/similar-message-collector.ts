@@ -5,7 +5,7 @@ import type { RelayStore } from '../send/relay-store.js';
 import { MAX_CANDIDATES_PER_LOOKUP, type StoredCandidate } from '../send/stored-lookup.js';
 import {
   UPSTREAM_CLOCK_TOLERANCE_MS,
-  timeOfFirstPostAwaitingMessage,
+  timeOfFirstPostWithoutBoundMessage,
   boundMessagesOf,
   type SendRecord,
 } from '../send/send-record.js';
@@ -44,7 +44,7 @@ export class SimilarMessageCollector implements LookupReads {
       const text = normalizeText(record.order.message ?? '');
       this.sendsByText.set(text, [...(this.sendsByText.get(text) ?? []), record]);
     }
-    this.earliest = Math.min(...sends.map(timeOfFirstPostAwaitingMessage)) - MAX_BEFORE_POST_MS;
+    this.earliest = Math.min(...sends.map(timeOfFirstPostWithoutBoundMessage)) - MAX_BEFORE_POST_MS;
   }
 
   add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void {
@@ -59,7 +59,7 @@ export class SimilarMessageCollector implements LookupReads {
       if (text === '' && attachments === 0) continue;
       for (const record of this.sendsByText.get(text) ?? []) {
         const afterPostMs =
-          sentAt === undefined ? undefined : sentAt - timeOfFirstPostAwaitingMessage(record);
+          sentAt === undefined ? undefined : sentAt - timeOfFirstPostWithoutBoundMessage(record);
         this.keepClosest(record, { contactId, message, afterPostMs });
       }
     }

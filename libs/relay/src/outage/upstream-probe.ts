@@ -39,7 +39,7 @@ export class UpstreamProbe {
     return turn;
   }
 
-  /** Returns false if no request was made, because the budget has no token. */
+  /** Makes a test request. If the request budget has no token, makes no request and returns false. */
   private async probeOrReturnTurn(account: string): Promise<boolean> {
     try {
       await this.probe(account);

@@ -55,8 +55,9 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
     const { confirmInMs, transition } = change;
     if (typeof confirmInMs === 'number')
       this.hints.relay.announce(account, RELAY_TASK_NAMES.confirm, confirmInMs);
-    // The next send of the lane is due now, but the lane's wake-up is scheduled for the time at which the removed send
-    // was due. After a POST, no further wake-up is needed: the worker that made the POST continues with the lane.
+    // If a send left its lane, the lane's next send is due now, but the lane's wake-up job may be scheduled for the
+    // time at which the removed send was due. A reconcile task therefore wakes the lane. After a POST, this is not
+    // needed: the worker that made the POST continues with the lane.
     const hasLeftLane =
       storageLocationOfSend(record.state.status) === 'lane' &&
       storageLocationOfSend(next.state.status) !== 'lane';

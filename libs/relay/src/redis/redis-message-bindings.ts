@@ -12,7 +12,7 @@ const DUPLICATE = 'duplicate';
  * Returns the field of a message in the Redis hash that maps messages to sends. The field contains the contact's id,
  * because message ids may be unique only within a contact.
  */
-export function messageBindingHashField({ contactId, messageId }: BoundMessage): string {
+export function messageBindingRedisHashField({ contactId, messageId }: BoundMessage): string {
   return JSON.stringify([contactId, messageId]);
 }
 
@@ -27,7 +27,7 @@ const REFERENCE = 'reference=';
  * words, separated by spaces: the send's id, `duplicate` if the send already had another message, the send's reference,
  * and its trace. Earlier builds read only the first two words.
  */
-export function messageBindingHashValue({ sendId, duplicate, reference, trace }: BoundSend): string {
+export function messageBindingRedisHashValue({ sendId, duplicate, reference, trace }: BoundSend): string {
   return [
     sendId,
     ...(duplicate === true ? [DUPLICATE] : []),
@@ -44,7 +44,7 @@ export async function readSendsOfMessages(
   messageIds: readonly string[],
 ): Promise<Map<string, BoundSend>> {
   if (messageIds.length === 0) return new Map();
-  const fields = messageIds.map((messageId) => messageBindingHashField({ contactId, messageId }));
+  const fields = messageIds.map((messageId) => messageBindingRedisHashField({ contactId, messageId }));
   const claims = await redis.hmget(keys('claims'), ...fields);
   return new Map(
     messageIds.flatMap((id, i): [string, BoundSend][] => {

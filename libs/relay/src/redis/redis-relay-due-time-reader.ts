@@ -1,5 +1,5 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { sendIndexKeys } from './redis-send-index.js';
+import { sendIndexRedisKeys } from './redis-send-index.js';
 
 const relaySurveyScript = LuaScript.from(import.meta.url, 'lua/relay-survey.lua');
 
@@ -33,8 +33,8 @@ export class RedisRelayDueTimeReader {
   ) {}
 
   /**
-   * Returns the due times. If Redis restarted, also stores the time at which the restart was noticed, unless it is
-   * stored already (`LaneHead.redisRestartedAt`).
+   * Returns the due times. If this call is the first to notice a restart of Redis, it also stores the current time
+   * as the time of the restart (see `LaneHead.redisRestartedAt`).
    */
   async read(account: string): Promise<RelayDueTimes> {
     const keys = accountKeys(this.prefix, account);
@@ -45,7 +45,7 @@ export class RedisRelayDueTimeReader {
         confirms: keys('confirms'),
         scheduled: keys('scheduled'),
         finished: keys('finished'),
-        all: sendIndexKeys.all(keys),
+        all: sendIndexRedisKeys.all(keys),
         expiring: keys('sends', 'expiring'),
         lanesSince: keys('lanes', 'since'),
         undecided: keys('sends', 'undecided'),

@@ -28,7 +28,7 @@ export const postponeLaneScript = LuaScript.from(import.meta.url, 'lua/postpone-
 /** Moves due scheduled sends to their recipients' lanes. */
 export const queueScheduledSendsScript = LuaScript.from(import.meta.url, 'lua/promote-sends.lua');
 /** Returns the time until the first member of a sorted set is due. */
-export const readMsUntilNextDueMemberScript = LuaScript.from(import.meta.url, 'lua/next-due.lua');
+export const readMsUntilSortedSetMemberDueScript = LuaScript.from(import.meta.url, 'lua/next-due.lua');
 /** Reads queued sends that may have expired. */
 export const readExpirableSendsScript = LuaScript.from(import.meta.url, 'lua/read-expirable-sends.lua');
 /** Removes the stored expiry times of sends that can no longer expire. */

@@ -21,7 +21,7 @@ import {
   fenceSendScript,
   insertSendScript,
   readFirstSendInLaneScript,
-  readMsUntilNextDueMemberScript,
+  readMsUntilSortedSetMemberDueScript,
   postponeLaneScript,
   rescheduleChecksOfAcceptedSendsScript,
   queueScheduledSendsScript,
@@ -29,11 +29,11 @@ import {
   applySendTransitionScript,
 } from './redis-relay-scripts.js';
 import {
-  messageBindingHashField,
-  messageBindingHashValue,
+  messageBindingRedisHashField,
+  messageBindingRedisHashValue,
   readSendsOfMessages,
 } from './redis-message-bindings.js';
-import { laneRedisKeys, redisIndexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
+import { laneRedisKeys, redisIndexKeysOfStoredSend, sendIndexRedisKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, readExcessAcceptedAndUnknownSends } from './redis-send-retention.js';
 import {
@@ -120,9 +120,9 @@ export class RedisRelayStore implements RelayStore {
         lane: keys('lane', order.phoneNumber),
         scheduled: keys('scheduled'),
         idempotency: idempotencyRedisKey(keys, idempotency?.key ?? ''),
-        lastNumber: sendIndexKeys.lastNumber(keys),
+        lastNumber: sendIndexRedisKeys.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
-        sets: [sendIndexKeys.status(keys, state.status), ...redisIndexKeysOfStoredSend(keys, order)],
+        sets: [sendIndexRedisKeys.status(keys, state.status), ...redisIndexKeysOfStoredSend(keys, order)],
         ...laneRedisKeys(keys),
         ...rowRedisKeys(keys),
       },
@@ -169,8 +169,8 @@ export class RedisRelayStore implements RelayStore {
         scheduled: keys('scheduled'),
         finished: keys('finished'),
         claims: keys('claims'),
-        statusBefore: sendIndexKeys.status(keys, before.status),
-        statusAfter: sendIndexKeys.status(keys, after.status),
+        statusBefore: sendIndexRedisKeys.status(keys, before.status),
+        statusAfter: sendIndexRedisKeys.status(keys, after.status),
         expiring: keys('sends', 'expiring'),
         undecided: keys('sends', 'undecided'),
         ...eventLogRedisKeys(keys),
@@ -187,8 +187,8 @@ export class RedisRelayStore implements RelayStore {
         laneDueIn: laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
         isAwaiting: isAwaitingMessage(after) ? 'yes' : 'no',
         confirmIn: confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
-        message: claim === undefined ? '' : messageBindingHashField(claim),
-        claim: messageBindingHashValue(boundSendOf(order, claim?.duplicate === true)),
+        message: claim === undefined ? '' : messageBindingRedisHashField(claim),
+        claim: messageBindingRedisHashValue(boundSendOf(order, claim?.duplicate === true)),
         nonce: name,
         run: redisRun ?? '',
         nonceBefore: before.step ?? '',
@@ -234,8 +234,8 @@ export class RedisRelayStore implements RelayStore {
         awaiting: keys('awaiting', order.phoneNumber),
         confirms: keys('confirms'),
         expiring: keys('sends', 'expiring'),
-        statusBefore: sendIndexKeys.status(keys, before.status),
-        statusAfter: sendIndexKeys.status(keys, next.state.status),
+        statusBefore: sendIndexRedisKeys.status(keys, before.status),
+        statusAfter: sendIndexRedisKeys.status(keys, next.state.status),
         upstream: keys('upstream'),
         bucket: keys('budget'),
         rows: rowRedisKeys(keys).rows,
@@ -388,7 +388,7 @@ export class RedisRelayStore implements RelayStore {
       const { order, state } = record;
       const revision = state.revision + 1;
       const after: SendState = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
-      // The script stores no id for this transition, so the id of the previous transition must not remain.
+      // This transition gets no id. Remove the id of the previous transition, which would otherwise be stored again.
       delete after.step;
       const notice = statusNotice({ order, state: after });
       steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after), notice);
@@ -397,8 +397,8 @@ export class RedisRelayStore implements RelayStore {
       this.redis,
       {
         scheduled: keys('scheduled'),
-        statusBefore: sendIndexKeys.status(keys, 'scheduled'),
-        statusAfter: sendIndexKeys.status(keys, 'queued'),
+        statusBefore: sendIndexRedisKeys.status(keys, 'scheduled'),
+        statusAfter: sendIndexRedisKeys.status(keys, 'queued'),
         ...laneRedisKeys(keys),
         rows: rowRedisKeys(keys).rows,
       },
@@ -413,7 +413,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async nextScheduledInMs(account: string): Promise<number | undefined> {
-    const reply = await readMsUntilNextDueMemberScript.run(this.redis, {
+    const reply = await readMsUntilSortedSetMemberDueScript.run(this.redis, {
       due: this.keys(account)('scheduled'),
     });
     return reply === '' ? undefined : Number(reply);
@@ -427,8 +427,8 @@ export class RedisRelayStore implements RelayStore {
         awaiting: keys('awaiting', phoneNumber),
         lane: keys('lane', phoneNumber),
         scheduled: keys('scheduled'),
-        statusScheduled: sendIndexKeys.status(keys, 'scheduled'),
-        ofRecipient: sendIndexKeys.recipient(keys, phoneNumber),
+        statusScheduled: sendIndexRedisKeys.status(keys, 'scheduled'),
+        ofRecipient: sendIndexRedisKeys.recipient(keys, phoneNumber),
       },
       { maxCount: count, clockTolerance: REDIS_CLOCK_TOLERANCE_MS, sendPrefix: keys('send', '') },
     );
@@ -507,7 +507,10 @@ export class RedisRelayStore implements RelayStore {
   }
 }
 
-/** Returns the time at which a send expires after a transition, 'never', or '' if the transition does not change it. */
+/**
+ * Returns the expiry time that a transition stores for a send: the send's `expiresAt`, 'never' if a send with the new
+ * status cannot expire, or '' if the stored expiry time does not change.
+ */
 function expiryOf({ order, state }: SendRecord): number | 'never' | '' {
   if (order.expiresAt === undefined || state.status === 'scheduled') return '';
   return state.status === 'queued' ? order.expiresAt : 'never';

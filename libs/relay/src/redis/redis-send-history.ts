@@ -1,6 +1,6 @@
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import { readSendsOfMessages } from './redis-message-bindings.js';
-import { sendIndexKeys } from './redis-send-index.js';
+import { sendIndexRedisKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
   type SendHistory,
@@ -32,7 +32,7 @@ export class RedisSendHistory implements SendHistory {
     before?: number,
   ): Promise<SendWithTimesPage> {
     const keys = accountKeys(this.prefix, account);
-    const { ids, next } = await this.list([sendIndexKeys.recipient(keys, phoneNumber)], limit, before);
+    const { ids, next } = await this.list([sendIndexRedisKeys.recipient(keys, phoneNumber)], limit, before);
     return { sends: await this.timed(keys, ids), ...(next === undefined ? {} : { next }) };
   }
 
@@ -40,7 +40,10 @@ export class RedisSendHistory implements SendHistory {
     const keys = accountKeys(this.prefix, account);
     const lists = await Promise.all(
       PENDING.map(async (status) =>
-        this.list([sendIndexKeys.status(keys, status), sendIndexKeys.recipient(keys, phoneNumber)], limit),
+        this.list(
+          [sendIndexRedisKeys.status(keys, status), sendIndexRedisKeys.recipient(keys, phoneNumber)],
+          limit,
+        ),
       ),
     );
     return this.timed(keys, [...new Set(lists.flatMap(({ ids }) => ids))]);

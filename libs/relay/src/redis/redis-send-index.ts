@@ -8,7 +8,7 @@ import type { SendStatus } from '../send/send.js';
  * account's next number, which is its score in every set. The size of the set of a status is the number of sends with
  * that status.
  */
-export const sendIndexKeys = {
+export const sendIndexRedisKeys = {
   /** Counter of created sends. Its value is the number of the newest send. */
   lastNumber: (keys: AccountKeys): string => keys('sends', 'places'),
   all: (keys: AccountKeys): string => keys('sends', 'all'),
@@ -25,9 +25,9 @@ export function redisIndexKeysOfStoredSend(
   { phoneNumber, reference }: Pick<SendOrder, 'phoneNumber' | 'reference'>,
 ): string[] {
   return [
-    sendIndexKeys.all(keys),
-    sendIndexKeys.recipient(keys, phoneNumber),
-    ...(reference === undefined ? [] : [sendIndexKeys.reference(keys, reference)]),
+    sendIndexRedisKeys.all(keys),
+    sendIndexRedisKeys.recipient(keys, phoneNumber),
+    ...(reference === undefined ? [] : [sendIndexRedisKeys.reference(keys, reference)]),
   ];
 }
 

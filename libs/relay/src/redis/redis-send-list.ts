@@ -1,5 +1,5 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { laneRedisKeys, sendIndexKeys } from './redis-send-index.js';
+import { laneRedisKeys, sendIndexRedisKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import type { SendFilter, SendList, SendPage, SendsOverview } from '../send/send-list.js';
 import { toPublicSendWithLookups } from '../send/send-record.js';
@@ -26,19 +26,19 @@ export class RedisSendList implements SendList {
     const keys = accountKeys(this.prefix, account);
     const { status, reference, phoneNumber } = filter;
     const sets = [
-      ...(status === undefined ? [] : [sendIndexKeys.status(keys, status)]),
-      ...(reference === undefined ? [] : [sendIndexKeys.reference(keys, reference)]),
-      ...(phoneNumber === undefined ? [] : [sendIndexKeys.recipient(keys, phoneNumber)]),
+      ...(status === undefined ? [] : [sendIndexRedisKeys.status(keys, status)]),
+      ...(reference === undefined ? [] : [sendIndexRedisKeys.reference(keys, reference)]),
+      ...(phoneNumber === undefined ? [] : [sendIndexRedisKeys.recipient(keys, phoneNumber)]),
     ];
     const reply = await listSendsScript.run(
       this.redis,
-      { sets: sets.length === 0 ? [sendIndexKeys.all(keys)] : sets },
+      { sets: sets.length === 0 ? [sendIndexRedisKeys.all(keys)] : sets },
       { before: before ?? '', limit, maxExamined: MAX_EXAMINED },
     );
     const { next, ids } = reply as { next: string; ids: string[] };
     const records = await readSendRecords(this.redis, keys, ids);
     return {
-      // Leave out sends whose status changed after their ids were read.
+      // Leave out sends that no longer match the filter, because their status changed after their ids were read.
       sends: records
         .map(toPublicSendWithLookups)
         .filter((send) => status === undefined || send.status === status),
@@ -49,7 +49,7 @@ export class RedisSendList implements SendList {
   async overview(account: string): Promise<SendsOverview> {
     const keys = accountKeys(this.prefix, account);
     const reply = await readOverviewScript.run(this.redis, {
-      statuses: SEND_STATUSES.map((status) => sendIndexKeys.status(keys, status)),
+      statuses: SEND_STATUSES.map((status) => sendIndexRedisKeys.status(keys, status)),
       ...laneRedisKeys(keys),
     });
     const { now, since, deepest, count, due, sizes } = reply as {

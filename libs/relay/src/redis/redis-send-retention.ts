@@ -1,7 +1,7 @@
 import { rowRedisKeys } from '#conversations';
 import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
-import { messageBindingHashField } from './redis-message-bindings.js';
-import { redisIndexKeysOfStoredSend, sendIndexKeys } from './redis-send-index.js';
+import { messageBindingRedisHashField } from './redis-message-bindings.js';
+import { redisIndexKeysOfStoredSend, sendIndexRedisKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
   boundMessagesOf,
@@ -60,8 +60,8 @@ export async function trimFinishedSends(
       sends: records.map(({ order, state }) =>
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
-          claims: boundMessagesOf(state).map(messageBindingHashField),
-          sets: [...redisIndexKeysOfStoredSend(keys, order), sendIndexKeys.status(keys, state.status)],
+          claims: boundMessagesOf(state).map(messageBindingRedisHashField),
+          sets: [...redisIndexKeysOfStoredSend(keys, order), sendIndexRedisKeys.status(keys, state.status)],
         }),
       ),
     },
@@ -83,7 +83,8 @@ export async function readExcessAcceptedAndUnknownSends(
   if (excess <= 0 || (await redis.zcard(keys('finished'))) > 0) return [];
   const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MAX_TRIMMED) - 1));
   const records = await readSendRecords(redis, keys, ids);
-  // The Redis set of accepted and unknown sends may contain finished sends, which an earlier build did not remove.
+  // The Redis set of accepted and unknown sends may also contain finished sends that an earlier build did not remove
+  // from the set.
   const undecided = records.filter(({ state }) => hasUncertainOutcome(state));
   const left = new Set(undecided.map(({ order }) => order.id));
   const finishedIds = ids.filter((id) => !left.has(id));

@@ -20,7 +20,10 @@ export interface StateChange {
    * checks.
    */
   confirmInMs?: number | null;
-  /** The message to bind to the send. If the message already belongs to another send, the transition is not applied. */
+  /**
+   * The message to bind to the send: it is recorded as the send's message. If the message already belongs to another
+   * send, the transition is not applied.
+   */
   claim?: BoundMessage & { duplicate?: boolean };
   /**
    * Each send stores the Redis run in which it was stored or last looked up. A run ends when Redis restarts, fails
@@ -94,18 +97,19 @@ export interface LaneHead {
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
   /**
-   * When the last restart or failover of Redis was noticed, in milliseconds since 1970. Redis may have lost the writes of
-   * the seconds before it. Absent if this send was stored or last looked up after that restart.
+   * When the last restart or failover of Redis was noticed, in milliseconds since 1970. Redis may have lost the
+   * writes of the last seconds before the restart. Absent if this send was stored or last looked up after the
+   * restart.
    */
   redisRestartedAt?: number;
   /**
-   * The messaging services behind the account's upstream addresses. Key: hash of an address that a contact list was
-   * read from. Value: hash of the first known address of the same service.
+   * Which of the account's upstream addresses belong to the same messaging service. Key: hash of an address that a
+   * contact list was read from. Value: hash of the first known address of the service behind this address.
    */
   services: ReadonlyMap<string, string>;
   /**
-   * When a restart or failover of Redis was noticed, in milliseconds since 1970. Present only if this is the first lane
-   * head that was read after it.
+   * When a restart or failover of Redis was noticed, in milliseconds since 1970. Present only if this is the first
+   * lane head that was read after the restart.
    */
   noticedRestartAt?: number;
 }
@@ -148,7 +152,7 @@ export interface RelayStore {
   /** Removes a send from its lane if a send with its status must not be in a lane. */
   removeFromLane(account: string, record: SendRecord): Promise<void>;
 
-  /** Makes a lane due in `ms` milliseconds. Returns false if the send is no longer the first in the lane. */
+  /** Makes a lane due in `ms` milliseconds. Returns false if `head` is no longer the first send in the lane. */
   postponeLane(account: string, head: SendRecord, ms: number): Promise<boolean>;
 
   /**
@@ -190,9 +194,10 @@ export interface RelayStore {
   nextScheduledInMs(account: string): Promise<number | undefined>;
 
   /**
-   * Returns the sends to a recipient that a new message may belong to. First come the last `count` sends that have no
-   * message yet, ordered by their first POST. Then come the queued sends and the due scheduled sends
-   * that may have been posted before Redis restarted and lost the record of the POST.
+   * Returns the sends to a recipient that a new message may belong to. The list starts with the posted sends that
+   * still wait for a message, ordered by their first POST. If there are more than `count`, the oldest are left out.
+   * The list ends with the queued sends and the due scheduled sends that may have been posted before Redis restarted
+   * and lost the record of the POST.
    */
   sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 

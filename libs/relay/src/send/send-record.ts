@@ -72,8 +72,8 @@ export interface SendState {
    */
   lookedAt?: number;
   /**
-   * Number of consecutive look-ups with the same outcome: they read the recipient's messages if {@link lookedAt} is
-   * present, and failed to read them if it is absent. The number selects the wait before the next look-up.
+   * Number of consecutive look-ups with the same result: the recipient's messages were read ({@link lookedAt} is
+   * present) or could not be read ({@link lookedAt} is absent). The number selects the wait before the next look-up.
    */
   looks?: number;
   /** When the look-ups of the send started. */
@@ -148,8 +148,8 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
 }
 
 /**
- * Maximum time by which a message's timestamp may be earlier than its POST, in milliseconds. The difference between
- * upstream's clock and Redis' clock is known only to within a second or two.
+ * Maximum time by which the timestamp of a send's message may be earlier than the start of the send's POST, in
+ * milliseconds. The difference between upstream's clock and Redis' clock is known only to within a second or two.
  */
 export const UPSTREAM_CLOCK_TOLERANCE_MS = 10_000;
 
@@ -158,7 +158,7 @@ export const UPSTREAM_CLOCK_TOLERANCE_MS = 10_000;
  * earliest possible time of a POST: its `sendAt`, or the time at which it was created. Times are in milliseconds since
  * 1970 by Redis' clock.
  */
-export function timeOfFirstPostAwaitingMessage({ order, state }: SendRecord): number {
+export function timeOfFirstPostWithoutBoundMessage({ order, state }: SendRecord): number {
   return state.firstBegunAt ?? state.begunAt ?? order.sendAt ?? order.createdAt;
 }
 
@@ -167,7 +167,7 @@ export const REDIS_CLOCK_TOLERANCE_MS = 10_000;
 
 /** Returns the send's record with a look-up added to its list of look-ups. */
 export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
-  const since = timeOfFirstPostAwaitingMessage(record) - UPSTREAM_CLOCK_TOLERANCE_MS;
+  const since = timeOfFirstPostWithoutBoundMessage(record) - UPSTREAM_CLOCK_TOLERANCE_MS;
   const lookups = appendLookup(record.state.lookups ?? [], { ...lookup, since });
   return { ...record, state: { ...record.state, lookups } };
 }

@@ -205,7 +205,7 @@ describe('requests for an account whose upstream is down', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('are rejected even if the outage could not be recorded in Redis; they are sent again once Redis shows no outage', async () => {
+  it('are rejected even if the outage could not be recorded in Redis; they are sent again once a check finds no outage of upstream in Redis', async () => {
     broken = true;
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
@@ -283,7 +283,7 @@ describe('requests for an account whose requests upstream refuses with 401 or 40
   });
 });
 
-describe('requests for an account whose upstream address leads to a Tidings gateway', () => {
+describe('requests for an account whose upstream address is the address of a Tidings gateway', () => {
   it.each(['a send', 'a list', "a caller's read"])(
     'are no longer sent after the gateway has answered %s',
     async (asked) => {
@@ -378,7 +378,7 @@ describe('the budget of an account', () => {
     expect([requests, begun]).toEqual([0, []]);
   });
 
-  it('lets any number of polls wait without a warning of a leak, and ends their waits when the process stops', async () => {
+  it('lets any number of polls wait without a memory leak warning from Node.js, and ends their waits when the process stops', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);
     process.on('warning', note);

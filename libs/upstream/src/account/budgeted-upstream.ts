@@ -44,11 +44,11 @@ export type RequestPurpose = keyof typeof MAX_WAIT_MS | PollTokenSource;
 
 /**
  * Number of consecutive 403 answers to POSTs after which upstream counts as refusing the account. Fewer 403
- * answers may be about single messages.
+ * answers may concern only single sends.
  */
 const MAX_FORBIDDEN = 3;
 
-/** Page size that upstream documents: number of messages, the value of the query parameter `limit`. */
+/** Page limit in upstream's documentation: the value of the query parameter `limit` of a page of messages. */
 const DOCUMENTED_LIMIT = 20;
 
 /**
@@ -69,8 +69,8 @@ export class BudgetedUpstream {
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
   /**
-   * The functions that {@link budgetTokenCheckOf} returned. A successful POST with one of these functions does not reset the
-   * account's number of 403 answers, because the number was 0 when the token was taken.
+   * The functions that {@link budgetTokenCheckOf} returned. When their tokens were taken, the account's number of
+   * 403 answers was 0. So {@link post} need not reset the number after a successful POST with such a token.
    */
   private readonly withoutForbidden = new WeakSet<BudgetTokenCheck>();
 
@@ -81,7 +81,7 @@ export class BudgetedUpstream {
     private readonly health: UpstreamHealth,
     private readonly logger: Logger,
   ) {
-    // Each waiting poll listens to this signal. Node would take more than ten listeners for a leak and print a warning.
+    // Each waiting poll listens to this signal. By default, Node.js prints a warning about more than ten listeners.
     setMaxListeners(0, this.stopping.signal);
   }
 
@@ -110,8 +110,8 @@ export class BudgetedUpstream {
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
   ): Promise<BudgetTokenCheck> {
-    // Close the circuit breaker of this process, because Redis shows no outage. If upstream is still down, the next
-    // failures open the circuit breaker again.
+    // Close the circuit breaker of this process, because no outage of this account is recorded in Redis. If
+    // upstream is still down, the next failures open the circuit breaker again.
     this.circuitOf(account).reset();
     if (typeof purpose === 'string') {
       const patience = MAX_WAIT_MS[purpose];
@@ -131,10 +131,11 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Returns a function that replaces a token if the token has expired; see {@link takeBudgetToken}. The caller must have taken
-   * the token itself. When the caller took the token, Redis must have shown no outage of the account, and the account's
-   * number of 403 answers to POSTs must have been 0. Therefore, this method closes the circuit breaker, and
-   * {@link post} does not reset the number after a success.
+   * Like {@link takeBudgetToken}, returns a function that replaces a token if the token has expired, but for a
+   * token that the caller has already taken. When the token was taken, two conditions must have been true: no
+   * outage of the account was recorded in Redis, and the account's number of consecutive 403 answers to POSTs was
+   * 0. Because of the first, this method closes the circuit breaker. Because of the second, {@link post} does not
+   * reset the number after a success.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   budgetTokenCheckOf(
@@ -162,9 +163,9 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Posts one send to upstream. The caller must have called {@link takeBudgetToken} before.
-   * @param limit time limit; the request is not sent if the limit is over before its exchange begins
-   * @param tokenCheck the result of {@link takeBudgetToken}
+   * Posts one send to upstream. The caller must have taken a token of the budget before.
+   * @param limit time limit for the start of the request; if it is over, the request is not sent
+   * @param tokenCheck the result of {@link takeBudgetToken} or {@link budgetTokenCheckOf}
    * @param expectedAddress hash of the only upstream address that may receive the POST; absent if any
    * address may receive it
    * @throws {UpstreamError} if the request fails or is not sent
@@ -453,9 +454,9 @@ function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefine
 }
 
 /**
- * Returns true if a read asks for a page after the first, or for a page size that upstream does not document. A
- * single message that upstream cannot show may cause a 5xx answer to such a read, so such an answer must not start an
- * outage. Other requests detect a real outage.
+ * Returns true if a read asks for a page after the first, or has a page limit other than the documented one.
+ * Upstream may answer such a read with 5xx only because it cannot show a single message of the page, so such an
+ * answer must not start an outage. Other requests detect a real outage.
  */
 function isDeep(page: number, limit: number): boolean {
   return page > 1 || limit !== DOCUMENTED_LIMIT;

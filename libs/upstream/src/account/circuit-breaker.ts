@@ -18,13 +18,14 @@ import {
  * Number of consecutive failures after which the circuit breaker opens. A failure is a request that gets a 5xx answer
  * or no answer.
  *
- * 5xx answers open the breaker only if there are at least as many consecutive failures as running requests. Otherwise,
- * upstream may only be overloaded: it rejects some requests at once, and answers the running requests late.
+ * If this number is reached only because 5xx answers are counted too, the breaker opens only if there are also at
+ * least as many consecutive failures as running requests. With fewer failures, upstream may only be overloaded: it
+ * then rejects some requests at once, and answers the running ones late.
  */
 export const FAILURES_UNTIL_BREAKER_OPENS = 5;
 /**
- * Time in milliseconds after which an open circuit breaker lets one request through. It matters only if the
- * outage could not be recorded in Redis.
+ * Time in milliseconds after which an open circuit breaker lets one request through. This matters only if the outage
+ * could not be recorded in Redis. A recorded outage stops all requests except probes.
  */
 const HALF_OPEN_AFTER_MS = 5_000;
 
@@ -50,8 +51,9 @@ function isUnanswered(error: unknown): boolean {
 type Answered<T> = { result: T } | { error: unknown };
 
 /**
- * Circuit breaker of one account in this process. It opens when upstream seems to be down. All processes
- * together decide whether requests stop and when a probe is made; see {@link UpstreamHealth}.
+ * Circuit breaker of one account in this process. It opens when upstream seems to be down, and the process then
+ * records an outage in Redis. For all processes, this record decides whether requests stop and when a probe is
+ * made; see {@link UpstreamHealth}.
  */
 export class CircuitBreaker {
   private runningRequests = 0;
@@ -62,7 +64,7 @@ export class CircuitBreaker {
     return this.policy.state !== CircuitState.Closed;
   }
 
-  /** Closes the circuit breaker, because Redis shows no outage. */
+  /** Closes the circuit breaker. Call this method only if no outage of the account is recorded in Redis. */
   reset(): void {
     if (!this.isOpen()) return;
     this.breaker = this.newBreaker();

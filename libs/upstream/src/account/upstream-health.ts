@@ -20,8 +20,8 @@ export interface Outage {
 export type ProbeTurn = 'probe' | 'recovered' | 'nothing';
 
 /**
- * Records whether each account's upstream is available, for all processes. Even if several processes notice
- * an outage, it starts once and ends once. Its start emits the event `upstream.unavailable`; its end emits
+ * Records for all processes whether each account's upstream is available. If several processes notice the same
+ * outage, it is recorded only once: its start emits one event `upstream.unavailable`, and its end one event
  * `upstream.recovered`.
  */
 export interface UpstreamHealth {
@@ -54,7 +54,7 @@ export interface UpstreamHealth {
    */
   takeProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn>;
 
-  /** Gives a turn back without a probe. The next turn is due in `inMs` milliseconds. */
+  /** Says that the caller makes no probe although it was its turn. The next probe is due in `inMs` milliseconds. */
   returnProbeTurn(account: string, inMs: number): Promise<void>;
 
   /** Records a failed probe and lengthens the time until the next probe. */

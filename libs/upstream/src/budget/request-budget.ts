@@ -20,8 +20,8 @@ export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 export const BUDGET_TOKEN_TTL_MS = 100;
 
 /**
- * Maximum time between two attempts to take a token, in milliseconds. It must be shorter than the time for which the
- * budget remembers a failed attempt.
+ * Maximum time between two attempts to take a token, in milliseconds. After a failed attempt, the budget counts the
+ * request's class as waiting for 500 ms or longer. The next attempt must come before that time is over.
  */
 export const MAX_BUDGET_TOKEN_RETRY_PAUSE_MS = 250;
 
@@ -98,12 +98,13 @@ export interface BudgetUsage {
   /** Recent requests per second, as a moving average. The weight of a request halves every ten seconds. */
   used: number;
   /**
-   * The part of {@link used} that leaves fewer tokens for the first requests of polls. It excludes these first
-   * requests. It includes a read of older messages only if a poll waited when the read took its token.
+   * The part of {@link used} that competes with the first requests of polls for tokens: all requests except these
+   * first requests. A read of older messages counts only if a poll was waiting for a token when the read took its
+   * token.
    */
   usedByOthers: number;
   /**
-   * Requests per second that polls can rely on: {@link allowed} less {@link usedByOthers}, but at least a fifth of
+   * Requests per second available to polls: {@link allowed} less {@link usedByOthers}, but at least a fifth of
    * {@link allowed}.
    */
   availableForPolls: number;

@@ -76,8 +76,9 @@ export function createUpstreamStatusError(
 }
 
 /**
- * Status with which a Tidings gateway rejects a request that comes from a Tidings gateway. An account's upstream
- * address is then wrong: it leads to a gateway instead of the messaging service.
+ * Status with which a Tidings gateway rejects a request that comes from a Tidings gateway. If upstream answers with
+ * this status, the account's upstream address is wrong: it is the address of a gateway, not of the messaging
+ * service.
  */
 const LOOP_DETECTED = 508;
 

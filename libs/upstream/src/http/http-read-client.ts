@@ -26,7 +26,10 @@ export interface HttpRead {
 
 /** Maximum size of a body that is passed on as a whole, in bytes. A larger body is passed on as a stream. */
 const MAX_COLLECTED_BYTES = 64 * 1024;
-/** Maximum number of times that a read gets another token because connecting took too long. */
+/**
+ * Maximum number of times that a read is started. If its token expires while a connection is opened, the read is
+ * started again with another token. The last start does not check whether the token has expired.
+ */
 const MAX_LATE_STARTS = 10;
 
 const DECOMPRESSORS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {

@@ -63,8 +63,8 @@ export class HttpReplyReader {
   ): Promise<ReplyHead['headers']> {
     await tokenCheck?.();
     const exchange = new Exchange(this.timeoutMs);
-    // Number of bytes of the body that arrived, counted before decompression. If the request fails early,
-    // `exchange.received` may be 0 although bytes have arrived.
+    // Number of bytes of the body that arrived, counted before decompression. If the request fails before the first
+    // bytes of the body are passed on, `exchange.received` is 0 although bytes have arrived.
     let arrived = 0;
     try {
       const { deadline } = exchange;

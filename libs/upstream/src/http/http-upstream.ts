@@ -34,13 +34,13 @@ import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSen
 import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
 
 /**
- * Default of the maximum size of a reply, in bytes. A page of messages that is larger is requested again in smaller
- * pages. A contact list that is read as a stream may be larger: see {@link MAX_CONTACT_LIST_BYTES}.
+ * Default maximum size of a reply, in bytes. A page of messages that exceeds the maximum is requested again in
+ * smaller pages. A contact list that is read as a stream may be larger: see {@link MAX_CONTACT_LIST_BYTES}.
  */
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 /**
- * Maximum number of elements in a page of messages. Elements take more time and memory than their size in
- * bytes suggests.
+ * Maximum number of elements in a page of messages. The maximum size in bytes is not enough, because many small
+ * elements need much more time and memory than their size suggests.
  */
 const MAX_PAGE_ELEMENTS = 10_000;
 

@@ -15,7 +15,7 @@ export interface ContactReader {
    * Receives one contact, in the order of the list. This method must not yet act on the contact, because the list may
    * turn out to be incomplete. If it returns true, {@link ContactList.requestedContacts} yields the contact again
    * once the list is complete.
-   * @param position index of the contact in the list, from 0
+   * @param position index of the contact in the list, from 0; unreadable elements are not counted
    */
   receive(contact: UpstreamContact, position: number): boolean;
 }
@@ -27,8 +27,9 @@ export interface RequestedContact {
 }
 
 /**
- * A contact list that was read completely. The list may be larger than memory. Therefore, only the contacts for
- * which {@link ContactReader.receive} returned true are kept. The caller must close the list.
+ * A contact list that was read completely. The whole list may be too large for memory, so only the contacts for which
+ * {@link ContactReader.receive} returned true are stored, if necessary in a temporary file. The caller must close the
+ * list, which deletes them.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
   /** Hash of the upstream address that the list came from. */

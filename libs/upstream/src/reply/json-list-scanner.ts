@@ -12,8 +12,8 @@ export const MAX_JSON_DEPTH = 64;
  */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
 /**
- * Maximum depth at which a list is found. 1: the reply itself. 2: a field of the reply. 3: a field of an object in a
- * field of the reply.
+ * Maximum nesting depth at which an array counts as a list of the reply. 1: the array is the whole reply. 2: it is a
+ * field of the reply. 3: it is a field of an object that is a field of the reply.
  */
 const MAX_LIST_DEPTH = 3;
 

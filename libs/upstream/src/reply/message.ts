@@ -57,12 +57,12 @@ export function parseMessage(value: unknown): UpstreamMessage | undefined {
   };
 }
 
-/** Half of a surrogate pair. UTF-8 cannot represent it, so neither Redis nor a URL would contain the same id. */
+/** Half of a surrogate pair. UTF-8 cannot represent it, so an id that contains it would change in Redis or a URL. */
 const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Returns an id as text; a number becomes decimal text. Returns undefined if the value is neither a non-empty
- * string of whole characters nor a finite number.
+ * Returns an id as text; a number becomes decimal text. Returns undefined if the value is neither a finite number
+ * nor a non-empty string without unpaired surrogates.
  */
 export function parseId(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' || UNPAIRED_SURROGATE.test(value) ? undefined : value;

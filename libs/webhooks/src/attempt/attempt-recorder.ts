@@ -19,9 +19,10 @@ interface WaitingAttempt {
 }
 
 /**
- * Records finished attempts in batches, because one script per attempt would cost Redis more time. Each account has one
- * batch in progress at a time. A batch contains the attempts that ended in the same turn of the event loop, or during
- * the previous batch. The number of waiting attempts is bounded, because each keeps its slot until it is recorded.
+ * Records finished attempts in batches, because Redis would need more time for one script call per attempt. Each
+ * account has one batch in progress at a time. A batch contains the attempts that ended in the same turn of the event
+ * loop, or during the previous batch. The number of waiting attempts is limited, because each attempt keeps its slot
+ * (see `AttemptSlots`) until it is recorded.
  */
 export class AttemptRecorder {
   /** The attempts that wait to be written, by account. An entry, even if empty, means that a write is in progress. */

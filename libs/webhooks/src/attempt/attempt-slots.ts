@@ -1,4 +1,4 @@
-/** A webhook without a slot that waits for one. */
+/** A webhook that has no slot and waits for one. */
 interface Waiter {
   webhook: string;
   max: number;
@@ -25,12 +25,13 @@ export class AttemptSlots {
   }
 
   /**
-   * Takes up to `max` free slots for a webhook and returns how many were taken. If no slot is free and the webhook has
-   * none, waits for its turn: webhooks get slots in the order in which they began to wait.
-   * @returns 0 if the webhook has its share of the slots, or if {@link close} was called and no slot is free
+   * Takes up to `max` free slots for a webhook and returns how many were taken. If no slot is free, a webhook that
+   * has no slot waits for its turn: webhooks get slots in the order in which they began to wait.
+   * @returns the number of taken slots. It is 0 if the webhook may not have more slots than it already has, or if no
+   * slot is free and {@link close} was called
    */
   acquire(webhook: string, max: number): Promise<number> {
-    // A webhook that has a slot needs no wait: when its attempt ends, the caller asks again.
+    // A webhook that already has a slot does not wait here: when one of its attempts ends, the caller asks again.
     if (this.free > 0 || this.taken.has(webhook) || this.isClosed)
       return Promise.resolve(this.take(webhook, max));
     return new Promise((resolve) => this.waiting.add({ webhook, max, resolve }));
@@ -61,13 +62,14 @@ export class AttemptSlots {
     for (const waiter of this.waiting) {
       if (this.free === 0) return;
       this.waiting.delete(waiter);
-      // An equal part for each waiting webhook. One more part stays free for the next webhook.
+      // Each waiting webhook gets an equal part of the free slots. One further part stays free for a webhook that
+      // asks later.
       const part = Math.ceil(this.free / (this.waiting.size + 2));
       waiter.resolve(this.take(waiter.webhook, Math.min(waiter.max, part)));
     }
   }
 
-  /** Ends all waits without a slot. From now on, no caller of {@link acquire} waits. */
+  /** Resolves all waiting calls of {@link acquire} to 0. From now on, no call of {@link acquire} waits. */
   close(): void {
     this.isClosed = true;
     for (const { resolve } of this.waiting) resolve(0);

@@ -19,13 +19,15 @@ import { type EndpointForDelivery, parseEndpointForDelivery } from '../endpoint/
 export interface DeliveryWorkerSettings {
   /** Max requests in flight to one endpoint, over all processes. An endpoint's own `maxConcurrency` overrides it. */
   maxConcurrency: number;
-  /** Time in milliseconds after which an endpoint is disabled if all attempts failed. */
+  /** Time for which all attempts to an endpoint must have failed before it is disabled, in milliseconds. */
   disableAfterMs: number;
   /** Timeout of one attempt, in milliseconds. */
   timeoutMs: number;
   /** Max concurrent attempts of one process, to all endpoints together. Default 1,000. */
   attemptSlots?: number;
-  /** Duration of a lease of a delivery minus the timeout of an attempt, in milliseconds. Default 15,000. */
+  /**
+   * Time by which the lease of a delivery is longer than the timeout of an attempt, in milliseconds. Default 15,000.
+   */
   leaseMarginMs?: number;
 }
 
@@ -33,26 +35,27 @@ const DEFAULT_ATTEMPT_SLOTS = 1_000;
 const DEFAULT_LEASE_MARGIN_MS = 15_000;
 /** Max deliveries that are claimed in one step. */
 const MAX_CLAIMED = 50;
-/** Wait before the next try to disable an endpoint that replied 410 Gone, in milliseconds. */
+/** If an endpoint replied 410 Gone and could not be disabled: wait before the next try, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /**
- * Max delay of a wake-up job, in milliseconds. For longer delays, the periodic call of `reconcile` is prompt enough.
+ * Max delay of a wake-up job, in milliseconds. A longer delay needs no wake-up job, because the periodic call of
+ * `reconcile` wakes a worker soon enough.
  */
 const MAX_HINT_DELAY_MS = 60_000;
-/** Time that aborted attempts get to end while the process shuts down, in milliseconds. */
+/** Max time that the process waits during shutdown until aborted attempts have ended, in milliseconds. */
 const ABORT_GRACE_MS = 3_000;
 
 /** A running claim of all due deliveries of one endpoint. */
 interface WorkRun {
   /** Resolves when the claim has ended. */
   done: Promise<void>;
-  /** The claim that begins after this one, if {@link DeliveryRunner.work} was called meanwhile. */
+  /** The claim that begins after this one, if {@link DeliveryRunner.work} was called during this claim. */
   next?: Promise<void>;
 }
 
 /**
- * Claims due deliveries of endpoints and attempts them. All state is in the store, so any number of processes can work
- * on one endpoint, and each can crash at any time.
+ * Claims due deliveries of endpoints and attempts them. All state is in the store, so any number of processes can
+ * work on one endpoint, and no delivery is lost if one of them crashes.
  */
 export class DeliveryRunner {
   private readonly slots: AttemptSlots;
@@ -91,9 +94,10 @@ export class DeliveryRunner {
 
   /**
    * Starts attempts of an endpoint's due deliveries, as far as the limits of the endpoint and of this process allow.
-   * Waits for its turn if this process has no free slot. Resolves when these attempts are started. Later, each attempt
-   * that ends makes the worker claim further deliveries. A call during a claim waits for that claim and a second claim,
-   * because the running claim may have missed deliveries that became due meanwhile.
+   * Waits for its turn if this process has no free slot. Resolves when these attempts are started. Later, each
+   * attempt that ends makes the worker claim further deliveries. If a claim for the endpoint is already running,
+   * waits for that claim and then for a second one, because the running claim may have missed deliveries that became
+   * due meanwhile.
    */
   work(account: string, endpointId: string): Promise<void> {
     const run = this.runs.get(keyOf(account, endpointId));
@@ -164,9 +168,11 @@ export class DeliveryRunner {
     for (let more = true; more && !this.draining;) {
       const room = await this.slots.acquire(key, MAX_CLAIMED);
       if (room === 0) {
-        // When an attempt of the endpoint ends, its slot becomes free and the claim continues.
+        // Attempts of the endpoint are running in this process. When one of them ends, its slot becomes free and the
+        // claim continues.
         if (this.slots.isUsedBy(key)) this.short.set(key, { account, endpointId });
-        // This process began to shut down while the endpoint waited for a slot, or its last attempt has just ended.
+        // No attempt of the endpoint is running here: the last one has just ended, or this process began to shut down
+        // while the endpoint waited for a slot. A worker must be woken to continue the claim.
         else await this.wake(account, endpointId, 0);
         return;
       }
@@ -195,7 +201,10 @@ export class DeliveryRunner {
     return claimed.hasMore || canRefill;
   }
 
-  /** Claims deliveries and starts their attempts. Releases the slots that it does not need as soon as that is known. */
+  /**
+   * Claims deliveries and starts their attempts. Releases unneeded slots as soon as the number of claimed deliveries
+   * is known.
+   */
   private async startClaimed(
     account: string,
     endpointId: string,
@@ -228,8 +237,9 @@ export class DeliveryRunner {
     delivery: ClaimedDelivery,
     limit: TimeLimit,
   ): void {
-    // Release the delivery instead of attempting it if the process began to shut down during the claim, or if it was
-    // suspended. During a suspension, another process may have delivered this event and later events.
+    // Release the delivery instead of attempting it if this process began to shut down during the claim, or if the
+    // claim took too long, for example because this process was suspended. Meanwhile, another process may have
+    // delivered this event and later events.
     const signal = this.draining || limit.isOver() ? AbortSignal.abort() : this.aborting.signal;
     const task = this.attempt(account, endpoint, delivery, signal).then(() => {
       this.attempts.delete(task);
@@ -328,8 +338,9 @@ export class DeliveryRunner {
 
   /**
    * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
-   * between the two steps could leave the endpoint enabled. If the endpoint has another URL meanwhile, the reply says
-   * nothing about that URL: returns the result with a retry at once.
+   * between the two steps could leave the endpoint enabled. If the endpoint's URL has changed since the attempt, the
+   * reply says nothing about the new URL. The endpoint then stays enabled, and the returned result says that the
+   * delivery is retried at once.
    */
   private async disableIfGone(
     account: string,

@@ -19,15 +19,15 @@ export const DUE_DELIVERY_CHECK_DELAY_MS = 2_000;
  * Wakes workers for endpoints. Also schedules a check for due deliveries a little later, in case the wake-up job is
  * lost or its worker dies.
  */
-export class DeliveryJobsWithReconcileTask implements DeliveryJobs {
+export class ReconcileSchedulingDeliveryJobs implements DeliveryJobs {
   constructor(
     private readonly jobs: DeliveryJobs,
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
   ) {}
 
   /**
-   * Schedules only the check for due deliveries, without a wake-up job. For a caller whose own process already delivers
-   * to the endpoints.
+   * Schedules only the check for due deliveries, without a wake-up job. Used if the calling process itself already
+   * delivers to the endpoints.
    */
   checkLater(account: string, delayMs = 0): void {
     this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, delayMs + DUE_DELIVERY_CHECK_DELAY_MS);

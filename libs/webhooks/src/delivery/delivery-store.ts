@@ -66,7 +66,7 @@ export type Settlement =
   | { status: 'pending'; waitMs: number; requestedMs?: number }
   | { status: 'failed'; reason: string };
 
-/** An attempt that has ended, and what it means for its delivery and its endpoint. */
+/** An attempt that has ended, the new state of its delivery, and its effect on further requests to the endpoint. */
 export interface FinishedAttempt {
   delivery: ClaimedDelivery;
   attempt: Attempt;
@@ -86,7 +86,10 @@ export interface SettlementResult {
    * is true only in the result of the last attempt.
    */
   hasMore: boolean;
-  /** Time since the first failed attempt after the endpoint's last success, in milliseconds. 0 after a success. */
+  /**
+   * For how long all attempts to the endpoint have failed, in milliseconds. Counts from the first failed attempt
+   * after the last success. 0 after a success.
+   */
   failingMs: number;
 }
 
@@ -121,20 +124,20 @@ export interface DeliveryQuery {
 }
 
 /**
- * Result of a retry that a caller requested. `lost`: the delivery is finished, and the event log no longer contains its
- * event. `disabled` or `removed`: state of the webhook. `unknown`: the delivery does not exist.
+ * Result of a retry that a caller requested. `lost`: the delivery is finished, and the event log no longer contains
+ * its event. `disabled` or `removed`: the webhook is disabled or was removed. `unknown`: the delivery does not exist.
  */
 export type RetryResult = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
 
 /**
  * Result of a request to deliver one event to one endpoint now. `due`: the delivery is pending, and due as soon as
- * possible. `lost`: the event log no longer contains the event. `full`: the backlog of the endpoint is full. `disabled`
- * or `removed`: state of the endpoint.
+ * possible. `lost`: the event log no longer contains the event. `full`: the backlog of the endpoint is full.
+ * `disabled` or `removed`: the endpoint is disabled or was removed.
  */
 export type DeliverNowResult = 'due' | 'lost' | 'full' | 'disabled' | 'removed';
 
 /** Max deliveries that one call of {@link DeliveryStore.refill} creates. */
-export const MAX_DELIVERIES_PER_REFILL = 500;
+export const MAX_DELIVERIES_PER_BACKLOG_REFILL = 500;
 
 /**
  * A range of the event log whose events have no deliveries to an endpoint yet, because too many deliveries were
@@ -205,8 +208,8 @@ export interface DeliveryStore {
   /**
    * Returns the number of deliveries that {@link DeliveryStore.replay} would change. Changes nothing.
    * @param events the next events of the replay
-   * @param counted sum of the results for the earlier events of the replay; their deliveries take up room in the
-   * backlog
+   * @param counted sum of the results for the earlier events of the replay, whose deliveries would also take up room
+   * in the backlog
    */
   countReplay(
     account: string,
@@ -232,7 +235,7 @@ export interface DeliveryStore {
    * has changed since it was read, or if the endpoint may get no more deliveries now.
    * @param from start of the range, as `pendingStretch` returned it
    * @param next new start of the range if all given deliveries are created
-   * @param deliveries at most {@link MAX_DELIVERIES_PER_REFILL}, in the order of the event log
+   * @param deliveries at most {@link MAX_DELIVERIES_PER_BACKLOG_REFILL}, in the order of the event log
    */
   refill(
     account: string,

@@ -17,7 +17,9 @@ export interface Attempt {
   statusCode: number | null;
   /** First 1,024 bytes of the reply's body, as text. */
   reply: string;
-  /** Why the request failed, or null if a complete reply arrived. */
+  /**
+   * Why the request failed, or null if a reply arrived with its whole body or at least the first 1,024 bytes of it.
+   */
   error: string | null;
 }
 

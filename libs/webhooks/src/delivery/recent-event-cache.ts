@@ -1,7 +1,7 @@
 import { type LoggedEvent, eventToJson } from '#events';
 import type { ClaimedDelivery } from './delivery-store.js';
 
-/** Default of the max total size of the cached events, in characters. */
+/** Default max total size of the cached events, in characters. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 /** Estimated size of an event without its data, in characters. */
 const OVERHEAD = 512;
@@ -11,9 +11,9 @@ export type EventContent = Pick<ClaimedDelivery, 'body' | 'trace'>;
 
 /** A period of an account's event log. Times are in milliseconds since 1970. */
 export interface RecentStretch {
-  /** Start of the {@link RecentStretch} in milliseconds since 1970, exclusive. */
+  /** Start of the period, exclusive. */
   after: number;
-  /** End of the {@link RecentStretch} in milliseconds since 1970, inclusive. */
+  /** End of the period, inclusive. */
   until: number;
 }
 
@@ -98,7 +98,10 @@ export class RecentEventCache {
   }
 }
 
-/** Returns the event as JSON, and its trace. The bytes are the same for every attempt and version of the software. */
+/**
+ * Returns the event as JSON, and its trace. The JSON is byte for byte the same for every attempt, even if another
+ * build of Tidings makes the attempt.
+ */
 export function contentOfEvent(event: LoggedEvent): EventContent {
   return { body: eventToJson(event), ...(event.trace === undefined ? {} : { trace: event.trace }) };
 }

@@ -87,11 +87,11 @@ describe('the throttling after an attempt', () => {
     [503, false],
     [204, false],
     [null, false],
-  ])('with status %s slows further requests down: %s', (status, slowsDown) => {
+  ])('decides for status %s whether further requests are slowed down: %s', (status, slowsDown) => {
     expect(throttlingAfterAttempt(outcome(status), now)).toEqual({ slowsDown, pauseMs: 0 });
   });
 
-  it('pauses the endpoint for the time in the Retry-After of a 429, at most an hour; other statuses cause no pause', () => {
+  it('pauses the webhook for the time in the Retry-After header of a 429 reply, but at most an hour; other statuses cause no pause', () => {
     const pauseMs = (status: number, retryAfter: string): number =>
       throttlingAfterAttempt(outcome(status, { retryAfter }), now).pauseMs;
     expect(pauseMs(429, '60')).toBe(60_000);

@@ -6,7 +6,10 @@ export interface AttemptOutcome {
   statusCode: number | null;
   /** The reply's `Retry-After` header, or null if absent. */
   retryAfter: string | null;
-  /** Why the request failed, or null if a complete reply arrived. A request can also fail after its status arrived. */
+  /**
+   * Why the request failed, or null if a reply arrived with its whole body or at least the first 1,024 bytes of it. A
+   * request can also fail after its status arrived.
+   */
   error: string | null;
 }
 
@@ -26,18 +29,19 @@ export type DeliveryDecision =
   | { kind: 'succeeded' }
   /**
    * `waitMs`: wait before the next attempt, in milliseconds. `requestedMs`: wait that the receiver requested by
-   * `Retry-After`, in milliseconds. It is at most `waitMs`, and the retry is not earlier even if the receiver recovers.
+   * `Retry-After`, in milliseconds. It is at most `waitMs`. If the receiver recovers, the retry may come before
+   * `waitMs` has passed, but not before `requestedMs` has passed.
    */
   | { kind: 'retry'; waitMs: number; requestedMs?: number }
   | { kind: 'failed'; reason: string }
   /** The receiver answered 410: the delivery fails and the endpoint is disabled. */
   | { kind: 'gone'; reason: string };
 
-/** Determines when a failed delivery is retried. */
+/** Determines when a delivery is attempted again after a failed attempt. */
 export interface RetryPolicy {
   /** Waits after the first, second, … failed attempt, in seconds. */
   scheduleSeconds: readonly number[];
-  /** Returns a random number from 0 (inclusive) to 1 (exclusive). It varies each wait by up to ±20 %. */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive). The number varies a wait by up to ±20 %. */
   random: () => number;
 }
 

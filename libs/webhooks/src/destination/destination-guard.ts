@@ -9,7 +9,7 @@ const MAX_URL_LENGTH = 2_048;
 const MAX_HOST_LENGTH = 253;
 const REMEDY = 'to allow your own subscriber, add its network to WEBHOOK_ALLOW_NETWORKS';
 
-/** The public IPv6 addresses. All other addresses are local, reserved or unassigned. */
+/** The public IPv6 addresses. All other IPv6 addresses are local, reserved or unassigned. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 /**
  * IPv6 prefixes for translation and tunnels (NAT64, 6to4, Teredo), whose addresses contain IPv4 addresses. `at`: byte
@@ -64,9 +64,9 @@ export class DestinationGuard {
   }
 
   /**
-   * Returns why a URL with the given scheme must not lead to the given address, or undefined if the address is allowed.
-   * A text that is not an IP address is not allowed. If an IPv6 address contains an IPv4 address, the IPv4 address
-   * decides.
+   * Returns why webhooks must not send requests to the given IP address with the given URL scheme, or undefined if
+   * the address is allowed. A text that is not an IP address is not allowed. An IPv6 address that contains IPv4
+   * addresses counts as public only if all of them are public.
    */
   refusal(protocol: string, address: string): string | undefined {
     const parsed = parseAddress(address);

@@ -20,7 +20,7 @@ const MAX_NAMES = 1_000;
  */
 const MAX_SYSTEM_LOOKUPS = 2;
 
-/** Settings of {@link createSystemResolver}. */
+/** Settings of {@link createHostNameResolver}. */
 export interface ResolverSettings {
   /** DNS servers as `address:port`. Default: the servers of the system. */
   servers?: readonly string[];
@@ -33,7 +33,7 @@ export interface ResolverSettings {
  * domains and other sources. DNS queries block no thread, so a hanging DNS server delays nothing else. Concurrent calls
  * for the same name share one answer.
  */
-export function createSystemResolver({ servers, hostsFile }: ResolverSettings = {}): Resolver {
+export function createHostNameResolver({ servers, hostsFile }: ResolverSettings = {}): Resolver {
   const hosts = new HostsFile(hostsFile);
   const dns = new DnsResolver({ timeout: DNS_TRY_MS, tries: DNS_TRIES });
   if (servers !== undefined) dns.setServers(servers);

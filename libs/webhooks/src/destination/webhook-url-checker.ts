@@ -41,8 +41,8 @@ export class WebhookUrlChecker {
     try {
       return await withDeadline(this.resolve(host), RESOLVE_TIMEOUT_MS, `resolving ${host}`);
     } catch {
-      // A host name that does not resolve now is accepted here, because each connection resolves and checks the name
-      // again.
+      // A host name that does not resolve now is not an error for `https://`, because each connection resolves and
+      // checks the name again.
       return isLocalhost(host) ? ['127.0.0.1'] : [];
     }
   }

@@ -3,7 +3,7 @@ import type { Logger } from '#platform';
 import {
   type PendingStretch,
   type DeliveryStore,
-  MAX_DELIVERIES_PER_REFILL,
+  MAX_DELIVERIES_PER_BACKLOG_REFILL,
 } from '../delivery/delivery-store.js';
 import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
@@ -15,7 +15,8 @@ import {
 } from './log-window.js';
 
 /**
- * Max number of pages of the event log that one call of {@link BacklogRefiller.refill} reads. The next call continues.
+ * Max number of pages of the event log that one call of {@link BacklogRefiller.refill} reads. The next call continues
+ * after these pages.
  */
 const MAX_PAGES = 10;
 /**
@@ -49,7 +50,7 @@ export class BacklogRefiller {
       const matching = await this.refillPage(account, endpointId, epoch, stretch, minPageSize);
       if (matching === undefined) return;
       // If no event of a page matches the endpoint's filter, larger pages find the next match with fewer requests.
-      minPageSize = matching === 0 ? MAX_DELIVERIES_PER_REFILL : MIN_PAGE_SIZE;
+      minPageSize = matching === 0 ? MAX_DELIVERIES_PER_BACKLOG_REFILL : MIN_PAGE_SIZE;
     }
   }
 
@@ -68,7 +69,7 @@ export class BacklogRefiller {
     // pages.
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return undefined;
-    const limit = Math.min(Math.max(room, minPageSize), MAX_DELIVERIES_PER_REFILL);
+    const limit = Math.min(Math.max(room, minPageSize), MAX_DELIVERIES_PER_BACKLOG_REFILL);
     const { events, isTruncated } = await readEventsFromCursorOrOldest(
       this.log,
       account,
@@ -89,11 +90,11 @@ export class BacklogRefiller {
     return deliveries.length;
   }
 
-  /** Events above the limit of the backlog have no delivery that could show the loss, so the log shows it. */
+  /** Logs the loss of events that were above the backlog limit. They have no deliveries that could show the loss. */
   private warnOfLoss(account: string, endpointId: string, from: string, until: string): void {
     this.logger.warn(
       { account, endpointId, lostFrom: timeOfLogPosition(from), lostUntil: timeOfLogPosition(until) },
-      'events above the backlog limit of a webhook were deleted from the event log; it does not get those that match its filter',
+      'the backlog of a webhook was full until events were deleted from the event log; the webhook does not get those of the deleted events that match its filter',
     );
   }
 }

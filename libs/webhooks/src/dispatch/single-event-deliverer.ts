@@ -7,7 +7,7 @@ import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
-/** Result of a requested delivery: the delivery, or which of the two does not exist, the endpoint or the event. */
+/** Result of a requested delivery: the delivery, or the information that the endpoint or the event does not exist. */
 export type RequestedDelivery =
   { kind: 'due'; delivery: Delivery } | { kind: 'unknownEndpoint' } | { kind: 'unknownEvent' };
 

@@ -5,7 +5,7 @@ import { isReservedHeader } from './header-rules.js';
 import { signingKeyOf } from './signature.js';
 import { decryptHeaders, type EndpointForDelivery, signingSecretsValidAt } from './stored-endpoint.js';
 
-/** Max number of decrypted secrets, and of decrypted headers, that are cached. */
+/** Max number of cached secrets. Also the max number of endpoints whose decrypted headers are cached. */
 const MAX_CACHED = 2_000;
 
 /**

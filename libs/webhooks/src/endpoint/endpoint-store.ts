@@ -5,7 +5,7 @@ export const MAX_ENDPOINTS_PER_ACCOUNT = 1_000;
 /** Max total size of one account's contact filters (`contactIds`), in bytes. Every worker keeps them in memory. */
 export const MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT = 1024 * 1024;
 /** Max size of one endpoint's contact filter (`contactIds`), in bytes. */
-export const MAX_CONTACT_FILTER_BYTES = 64 * 1024;
+export const MAX_CONTACT_FILTER_BYTES_PER_ENDPOINT = 64 * 1024;
 
 /** Returns the size of an endpoint's contact filter (`contactIds`), in bytes. */
 export function contactFilterSizeInBytes(contactIds: readonly string[] | null): number {

@@ -11,8 +11,8 @@ const RESERVED =
   /^(?:webhook-.*|content-.*|proxy-.*|host|user-agent|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade|traceparent)$/i;
 
 /**
- * Returns true for a header that only Tidings may set. Callers cannot configure such a header, and one that an earlier
- * build stored is ignored.
+ * Returns true for a header that only Tidings may set. Callers cannot configure such a header. If an earlier build
+ * stored one, it is ignored.
  */
 export function isReservedHeader(name: string): boolean {
   return RESERVED.test(name);

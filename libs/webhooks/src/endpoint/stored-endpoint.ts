@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.js';
 export interface StoredSecret {
   /** The secret, encrypted by a `SecretCipher` with the endpoint's id as context. */
   sealed: string;
-  /** Time at which the secret stops signing, in milliseconds since 1970, or null if the secret does not expire. */
+  /** Time at which the secret expires, in milliseconds since 1970, or null if it does not expire. */
   expiresAt: number | null;
 }
 

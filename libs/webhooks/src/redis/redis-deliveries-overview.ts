@@ -1,13 +1,13 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { DeliveriesOverview, DeliveriesOverviewReader } from '../delivery/deliveries-overview.js';
-import { BACKLOG_CONSTANTS } from './backlog-constants.js';
+import { BACKLOG_LUA_CONSTANTS } from './backlog-constants.js';
 
 /** Max failing endpoints that the summary lists. */
 const MAX_FAILING = 20;
 
 const deliveriesOverviewScript = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', {
   MAX_FAILING,
-  ...BACKLOG_CONSTANTS,
+  ...BACKLOG_LUA_CONSTANTS,
 });
 
 type Counts = Record<
@@ -15,7 +15,9 @@ type Counts = Record<
   number
 >;
 
-/** Reads the summary of deliveries from sorted sets that the delivery scripts update with each change. */
+/**
+ * Reads the summary of deliveries from sorted sets that the delivery scripts update with each change of a delivery.
+ */
 export class RedisDeliveriesOverviewReader implements DeliveriesOverviewReader {
   constructor(
     private readonly redis: RedisClient,

@@ -34,7 +34,7 @@ export class RedisDeliveryReader {
       eventId === undefined
         ? await this.ids(account, endpoint ?? '', query)
         : await this.idsOfEvent(account, endpoint, eventId, query);
-    // A delivery that was removed after the ids were read is undefined.
+    // `find` returns undefined for a delivery that was removed after its id was read.
     const found = await Promise.all(ids.map((id) => this.find(account, id)));
     return {
       deliveries: found.filter((delivery) => delivery !== undefined),

@@ -2,8 +2,8 @@ import type { EventType } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, StoredDeliveryStatus } from '../delivery/delivery.js';
 
 /**
- * Builds a delivery from the fields of its Redis hash. Returns undefined for an empty hash. `blockedBy` is always null,
- * because it is not stored in the hash.
+ * Builds a delivery from the fields of its Redis hash. Returns undefined for an empty hash. `blockedBy` is always
+ * null, because it is not stored in the hash: `RedisDeliveryReader.find` sets it.
  */
 export function parseDelivery(id: string, stored: Readonly<Record<string, string>>): Delivery | undefined {
   if (stored['status'] === undefined) return undefined;
@@ -27,7 +27,7 @@ export function parseDelivery(id: string, stored: Readonly<Record<string, string
     attempts,
     createdAt: date('createdAt') ?? '',
     // While a delivery is claimed, the stored `nextAttemptAt` may still be the time at which the current attempt was
-    // due.
+    // due, so it is not returned.
     nextAttemptAt: stored['claim'] === undefined ? date('nextAttemptAt') : null,
     blockedBy: null,
     finishedAt: date('finishedAt'),

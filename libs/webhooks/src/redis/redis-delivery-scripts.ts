@@ -1,29 +1,29 @@
 import { LuaScript } from '#platform';
-import { BACKLOG_CONSTANTS } from './backlog-constants.js';
+import { BACKLOG_LUA_CONSTANTS } from './backlog-constants.js';
 
 /** Claims due deliveries of an endpoint for one process. */
 export const claimDeliveriesScript = LuaScript.from(
   import.meta.url,
   'lua/claim-deliveries.lua',
-  BACKLOG_CONSTANTS,
+  BACKLOG_LUA_CONSTANTS,
 );
 /** Records attempts, and schedules the next attempts of their deliveries or finishes the deliveries. */
 export const settleDeliveriesScript = LuaScript.from(
   import.meta.url,
   'lua/settle-deliveries.lua',
-  BACKLOG_CONSTANTS,
+  BACKLOG_LUA_CONSTANTS,
 );
 /** Undoes the claim of a delivery that was not attempted. */
-export const releaseDeliveryScript = LuaScript.from(
+export const releaseDeliveryClaimScript = LuaScript.from(
   import.meta.url,
   'lua/release-delivery.lua',
-  BACKLOG_CONSTANTS,
+  BACKLOG_LUA_CONSTANTS,
 );
 /** Ends the pending deliveries of a removed or disabled endpoint as `failed`. */
 export const failPendingDeliveriesScript = LuaScript.from(
   import.meta.url,
   'lua/end-pending.lua',
-  BACKLOG_CONSTANTS,
+  BACKLOG_LUA_CONSTANTS,
 );
 /** Lists deliveries of one endpoint or of all endpoints, newest first. */
 export const listDeliveriesScript = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
@@ -33,11 +33,11 @@ export const listEventDeliveriesScript = LuaScript.from(import.meta.url, 'lua/li
 export const listEndpointsWithDueDeliveriesScript = LuaScript.from(
   import.meta.url,
   'lua/list-due-endpoints.lua',
-  BACKLOG_CONSTANTS,
+  BACKLOG_LUA_CONSTANTS,
 );
 /** Removes finished deliveries that are too old or too many. */
 export const trimFinishedDeliveriesScript = LuaScript.from(
   import.meta.url,
   'lua/trim-deliveries.lua',
-  BACKLOG_CONSTANTS,
+  BACKLOG_LUA_CONSTANTS,
 );

@@ -3,7 +3,7 @@ import {
   parseEventStreamEntry,
   type ReaderLease,
   EventLogReaderLeaseLostError,
-  eventLogReaderLeaseKey,
+  eventLogReaderLeaseRedisKey,
   type StreamEntry,
 } from '#events';
 import { accountKeys, type LuaArguments, type LuaScript, type RedisClient } from '#platform';
@@ -25,14 +25,14 @@ import type {
   SettlementResult,
   Settlement,
 } from '../delivery/delivery-store.js';
-import { deliveryChunksOf } from '../delivery/delivery-chunks.js';
+import { splitIntoDeliveryChunks } from '../delivery/delivery-chunks.js';
 import { parseEndpointForDelivery } from '../endpoint/stored-endpoint.js';
 import {
-  readEventRangeForRefillScript,
+  readEventRangeForBacklogRefillScript,
   countDeliveriesToReplayScript,
   createDeliveriesScript,
   createOrRetryDeliveryScript,
-  refillPendingDeliveriesScript,
+  refillBacklogScript,
   replayDeliveriesScript,
   retryDeliveryScript,
 } from './redis-delivery-creation.js';
@@ -43,7 +43,7 @@ import {
   claimDeliveriesScript,
   failPendingDeliveriesScript,
   listEndpointsWithDueDeliveriesScript,
-  releaseDeliveryScript,
+  releaseDeliveryClaimScript,
   settleDeliveriesScript,
   trimFinishedDeliveriesScript,
 } from './redis-delivery-scripts.js';
@@ -75,11 +75,11 @@ export class RedisDeliveryStore implements DeliveryStore {
       reader === undefined
         ? { lease: '', token: '', leaseMs: 0 }
         : {
-            lease: eventLogReaderLeaseKey(accountKeys(this.prefix, account)),
+            lease: eventLogReaderLeaseRedisKey(accountKeys(this.prefix, account)),
             token: reader.token,
             leaseMs: reader.leaseMs,
           };
-    for (const chunk of deliveryChunksOf(deliveries)) {
+    for (const chunk of splitIntoDeliveryChunks(deliveries)) {
       const held = await this.run(createDeliveriesScript, account, { ...lease, ...creationArguments(chunk) });
       if (held === 0) throw new EventLogReaderLeaseLostError();
     }
@@ -103,7 +103,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
     let count = 0;
-    for (const chunk of deliveryChunksOf(deliveries)) {
+    for (const chunk of splitIntoDeliveryChunks(deliveries)) {
       count += Number(
         await this.run(replayDeliveriesScript, account, { scope, ...creationArguments(chunk) }),
       );
@@ -119,7 +119,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     counted: number,
   ): Promise<number> {
     let count = 0;
-    for (const chunk of deliveryChunksOf(events)) {
+    for (const chunk of splitIntoDeliveryChunks(events)) {
       const reply = await this.run(countDeliveriesToReplayScript, account, {
         ...{ scope, endpoint: endpointId, counted: counted + count },
         entries: chunk.flatMap(({ id, position }) => [deliveryId(id, endpointId), position]),
@@ -139,7 +139,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 
   async pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined> {
-    const reply = await this.run(readEventRangeForRefillScript, account, { endpoint: endpointId });
+    const reply = await this.run(readEventRangeForBacklogRefillScript, account, { endpoint: endpointId });
     return reply === null ? undefined : (reply as PendingStretch);
   }
 
@@ -156,7 +156,7 @@ export class RedisDeliveryStore implements DeliveryStore {
       nextPosition: next,
       ...creationArguments(deliveries),
     };
-    return (await this.run(refillPendingDeliveriesScript, account, args)) === 1;
+    return (await this.run(refillBacklogScript, account, args)) === 1;
   }
 
   async gaps(account: string, endpointId: string): Promise<Gap[]> {
@@ -276,7 +276,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     account: string,
     { id, claimId, endpointId, defaultConcurrency }: Omit<ClaimedDelivery, 'body'>,
   ): Promise<void> {
-    await this.run(releaseDeliveryScript, account, {
+    await this.run(releaseDeliveryClaimScript, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       id,
@@ -312,7 +312,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   private run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
     const keys = accountKeys(this.prefix, account);
-    // Redis Cluster needs a key to find the node that runs the script: `webhooks`. The script builds the names of its
+    // Redis Cluster uses the key `webhooks` to find the node that runs the script. The script builds the names of its
     // other keys from the prefix `base`.
     return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
   }

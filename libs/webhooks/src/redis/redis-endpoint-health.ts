@@ -1,8 +1,12 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { BACKLOG_CONSTANTS } from './backlog-constants.js';
+import { BACKLOG_LUA_CONSTANTS } from './backlog-constants.js';
 import type { EndpointHealth, EndpointHealthReader } from '../endpoint/endpoint-health.js';
 
-const endpointHealthScript = LuaScript.from(import.meta.url, 'lua/endpoint-health.lua', BACKLOG_CONSTANTS);
+const endpointHealthScript = LuaScript.from(
+  import.meta.url,
+  'lua/endpoint-health.lua',
+  BACKLOG_LUA_CONSTANTS,
+);
 
 /** Implements {@link EndpointHealthReader} with the Redis fields that the delivery scripts update at each attempt. */
 export class RedisEndpointHealth implements EndpointHealthReader {

@@ -65,8 +65,8 @@ export class RedisEndpointStore implements EndpointStore {
   async revision(account: string): Promise<string> {
     const keys = this.keys(account);
     const { revision } = filterKeys(keys);
-    // The number of endpoints is part of the result, because an older build changes endpoints without a new revision.
-    // The number shows at least that an older build has added or removed an endpoint.
+    // The result includes the number of endpoints, because an earlier build changes endpoints without changing the
+    // revision. The number at least shows when an earlier build has added or removed an endpoint.
     const [changes, count] = await Promise.all([this.redis.get(revision), this.redis.hlen(keys('webhooks'))]);
     return `${changes ?? ''}/${count}`;
   }

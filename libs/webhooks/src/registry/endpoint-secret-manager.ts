@@ -10,9 +10,9 @@ const MAX_SECRETS = 5;
 
 /** Result of a secret rotation. */
 export interface Rotation {
-  /** The new secret, which starts with `whsec_`. It signs from now on. */
+  /** The new secret, which starts with `whsec_`. From now on, deliveries are signed with it. */
   secret: string;
-  /** When the last of the previous secrets stops signing, as an ISO 8601 time. */
+  /** When the last of the previous secrets expires, as an ISO 8601 time. */
   previousExpireAt: string;
 }
 
@@ -32,8 +32,8 @@ export class EndpointSecretManager {
   }
 
   /**
-   * Gives an endpoint a new secret. Previous secrets continue to sign for `overlapSeconds`, unless they expire
-   * earlier. Returns undefined if the endpoint does not exist.
+   * Gives an endpoint a new secret. Previous secrets stay valid for `overlapSeconds`, unless they expire earlier.
+   * Returns undefined if the endpoint does not exist.
    * @throws {WebhookConflictError} if the endpoint would have too many valid secrets
    */
   async rotate(account: string, id: string, overlapSeconds: number): Promise<Rotation | undefined> {
@@ -47,7 +47,7 @@ export class EndpointSecretManager {
     return changed === undefined ? undefined : { secret, previousExpireAt: new Date(end).toISOString() };
   }
 
-  /** Returns the secrets that are still valid. Each of them expires at `end`, unless it expires earlier. */
+  /** Returns the secrets that are still valid, changed so that each of them expires at `end` at the latest. */
   private ending({ secrets }: StoredEndpoint, end: number): StoredSecret[] {
     const now = this.clock.now();
     const ending = secrets

@@ -3,7 +3,7 @@ import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { encryptionContextOfHeaders, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
-/** Results of encrypting endpoints' secrets and headers with the current key, as counts. */
+/** Counts the results of re-encrypting the secrets and headers of endpoints. */
 export interface EndpointReencryptionCounts {
   secrets: ReencryptionCounts;
   headers: ReencryptionCounts;
@@ -18,8 +18,9 @@ export class EndpointSecretReencrypter {
   ) {}
 
   /**
-   * Encrypts the signing secrets and headers of an account's endpoints with the current key. Each endpoint is replaced
-   * in one atomic step. The method can therefore be interrupted, and can run while endpoints change.
+   * Encrypts the signing secrets and headers of an account's endpoints with the current key. Each endpoint is
+   * replaced in one atomic step. The method can therefore be interrupted and called again, and can run while
+   * endpoints change.
    */
   async reencryptAll(account: string): Promise<EndpointReencryptionCounts> {
     const all = empty();

@@ -7,7 +7,7 @@
 -- @key numbers       Hash from a phone number to its most likely contact.
 -- @arg id            Id of the row.
 -- @arg message       Id of the message.
--- @arg at            Time of the message in ms, or '' if only the row can tell it.
+-- @arg at            Time of the message in ms, or '' if it must be taken from the row.
 -- @reply             1, or 0 if the row or the message is unknown.
 --- @include "includes/rows.lua"
 

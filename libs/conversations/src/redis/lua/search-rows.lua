@@ -1,5 +1,6 @@
 --- Searches rows by the beginnings of words and by the first or last digits of phone numbers, the latest first.
--- If few rows have the rarest word, these are the candidates. Otherwise the latest rows of all are.
+-- If few rows have the rarest word, these rows are the candidates. Otherwise, the candidates are the rows with the
+-- latest activity.
 -- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.

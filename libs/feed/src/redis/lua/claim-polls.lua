@@ -14,8 +14,9 @@
 -- @arg lease_ms         Duration of the lease in ms.
 -- @arg contact_prefix   Prefix of the keys of contacts' records, in the slot of the keys.
 -- @arg messages_prefix  Prefix of the keys of contacts' messages, in the slot of the keys.
--- @arg full_share_ms    Delay of a read of older messages, in ms, after which such reads get their full share.
--- @args leases_of       Ids of the leases: as many contacts are claimed.
+-- @arg full_share_ms    Delay of a read of older messages, in ms, after which such reads get their full share of the
+--                       budget.
+-- @args leases_of       Ids of the leases, one for each contact that may be claimed.
 -- @reply                An array.
 -- @field wait_ms        Time until the next attempt in ms if the budget ran out, or 0.
 -- @field next_due       When the account's next contact is due: the time in ms, and in how many ms; empty if none is.

@@ -25,13 +25,13 @@
 -- @arg run            Redis run in which the list was read.
 -- @arg skipped        Number of unreadable elements.
 -- @arg read_at        When the reading began, in ms.
--- @arg upstream       Stamp of the address that was read.
--- @arg service        Stamp of the first address of the same service.
+-- @arg upstream       Hash of the upstream address from which the list was read.
+-- @arg service        Hash of the earliest known address of the same service.
 -- @arg unreadable     History of unreadable elements.
 -- @arg rows_kept      'on' if rows are kept, or 'off'.
 -- @args changes       For each contact: id; contact as listed; raw text or ''; time after which messages are
 --                     emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
---                     numbers; number of search words; words; number of lost search words; words. Then the
+--                     numbers; number of search words; words; number of removed search words; words. Then the
 --                     events to append (`appendEventsLuaArguments`).
 -- @reply              1, or 0 if the list changed since it was read.
 --- @include "@events/lua/includes/append-events.lua"
@@ -48,8 +48,8 @@ local MAX_ADDRESSES = 100
 local now = due_at(0)
 if (redis.call('HGET', list, 'version') or '0') ~= version then return 0 end
 if redis_run() ~= run then return 0 end
--- The address is stored before the first contact of another service. Otherwise the next list would look like a list
--- of the same service.
+-- The service of the address is stored together with the first part of the list. If a crash prevents the commit of
+-- the other parts, the next list would otherwise look like a list of the previous service.
 if redis.call('HEXISTS', upstreams, upstream) == 0 then
   if redis.call('HLEN', upstreams) >= MAX_ADDRESSES then redis.call('DEL', upstreams) end
   redis.call('HSET', upstreams, upstream, service)

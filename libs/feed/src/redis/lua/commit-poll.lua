@@ -1,6 +1,6 @@
 --- Commits a poll of a contact with its snapshots, schedule and events in one atomic step.
--- The commit is refused if the record's version or the Redis run changed since the record was read. After a restart,
--- Redis may continue from an earlier version.
+-- The commit is refused if the record's version or the Redis run changed since the record was read. The version
+-- alone is not enough: a restart of Redis may lose the last commits, and their versions are then used again.
 -- @key log                Stream of the account's events.
 -- @key log_index          Hash from an event's id to its position in the log.
 -- @key log_counters       Hash of the log's counters.
@@ -12,8 +12,8 @@
 -- @key suspects           Hash from a contact to the time since which its messages are suspect.
 -- @key deep               Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key rates              Hash from a bucket of message rates to its number of contacts.
--- @key facts              Hash of the account's figures.
--- @key slot               Hash of the current slot of the window of delays.
+-- @key facts              Hash of the statistics of the account's polls.
+-- @key slot               Hash of the detection delays in the current time slot.
 -- @key other_numbers      Hash from a phone number to its other contacts, as JSON.
 -- @key rows               Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @key row_order          Sorted set of the ids of all rows by their last activity, in ms.
@@ -30,12 +30,13 @@
 -- @arg suspect_at         When the list was found suspect, in ms, or ''.
 -- @arg messages_shown_at  When a poll of any contact last returned a message, in ms, or ''.
 -- @arg unreadable         Number of elements that were newly found unreadable.
--- @arg message_count      Number of messages.
+-- @arg message_count      Number of messages in `changes`.
 -- @arg run                Redis run in which the record was read.
 -- @arg suspicion          Since when the messages are suspect, in ms; 'over'; or ''.
 -- @arg extension          `RebuildablePollState`, packed, or 'unchanged'.
 -- @arg baseline           Time after which messages are emitted, in ms; 'unchanged'; or 'over'.
--- @arg deep_read          'new', 'replace' (also if one is scheduled), 'unchanged' or 'over'.
+-- @arg deep_read          Whether to schedule a read of older messages: 'new' (unless one is scheduled), 'replace'
+--                         (even if one is scheduled), 'unchanged', or 'over' (none is needed).
 -- @arg deep_in            In how many ms the read of older messages is due.
 -- @arg longest_page       Length of a page that is longer than the account's longest, or ''.
 -- @arg rows_kept          'on' if rows are kept, or 'off'.
@@ -101,8 +102,8 @@ if due_in ~= '' then
       redis.call('ZADD', due, 'LT', redis.call('HGET', contact, 'hastenedTo'), contact_id)
     end
   end
-  -- The requests to poll sooner are fulfilled. A poll under way began before this commit and will be refused, unless
-  -- the version stays the same.
+  -- The requests to poll sooner are fulfilled, so their number is reset if the version changes. Commits of other
+  -- polls under way are then refused because of the version, so none of them compares its number with the reset one.
   if poll_state ~= '' then redis.call('HDEL', contact, 'hastened', 'hastenedTo') end
 end
 local report = commit_row(contact_id, at + count + 1, scheduled, adopted, released)

@@ -6,15 +6,15 @@
 -- @key leased            Sorted set of the same members by the ends of their leases, in ms.
 -- @key list              Hash of the contact list as it was last read.
 -- @key rates             Hash from a bucket of message rates to its number of contacts.
--- @key facts             Hash of the account's figures.
--- @key slot              Hash of the current slot of the window of delays.
+-- @key facts             Hash of the statistics of the account's polls.
+-- @key slot              Hash of the detection delays in the current time slot.
 -- @arg contact_prefix    Prefix of the keys of contacts' records, in the slot of the keys.
 -- @arg messages_shown_at When one of the polls returned a message, in ms, or ''.
 -- @arg count             Number of polls.
 -- @args polls            Of each poll: the contact's id, the lease or '', the version and the Redis run with which the
---                        record was read, the extension of the poll state, the bucket of the contact's rate of
---                        change, and
---                        in how many ms the contact is polled next; then the reports (`pollReportLuaArguments`).
+--                        record was read, the extension of the poll state, the bucket of the contact's message
+--                        rate, and in how many ms the contact is polled next; then the reports
+--                        (`pollReportLuaArguments`).
 -- @reply                 An array.
 -- @field next_due        When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
 -- @fields committed      For each poll 1, or 0 if it was refused.
@@ -28,7 +28,7 @@
 local POLL_LENGTH = 7
 
 local function store_extension(contact, extension, second_piece)
-  -- Nearly always one piece before and after.
+  -- The stored and the new extension nearly always consist of one piece (see `texts.lua`).
   if #extension <= 63 and not second_piece then redis.call('HSET', contact, 'x0', extension)
   else put_text(contact, 'x', extension) end
 end
@@ -51,7 +51,7 @@ local function commit(id, lease, version, run, extension, bucket, due_in)
   if redis.call('ZSCORE', due, id) then
     if record[5] ~= bucket then count_rate(contact, rates, bucket) end
     local at = now + tonumber(due_in)
-    -- A request to poll sooner that was made meanwhile stays.
+    -- If a poll was requested for an earlier time meanwhile, the contact is due at that time.
     if record[4] then at = math.min(at, tonumber(record[4])) end
     redis.call('ZADD', due, whole(at), id)
   end

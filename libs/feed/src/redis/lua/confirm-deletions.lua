@@ -1,4 +1,4 @@
---- Confirms the deletions that are suspect.
+--- Records that an administrator has confirmed the suspect deletions of the account.
 -- @key list            Hash of the contact list as it was last read.
 -- @reply               Number of fields added.
 --- @include "includes/due-at.lua"

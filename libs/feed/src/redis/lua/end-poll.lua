@@ -6,7 +6,7 @@
 -- @key contact        Hash of the contact's record.
 -- @arg kind           'head' or 'deep'.
 -- @arg id             The contact's id.
--- @arg lease          Name of the lease.
+-- @arg lease          Id of the lease.
 -- @arg outcome        'done', 'failed', 'postponed', or another outcome after which the contact is due at once.
 -- @arg first_backoff  Wait after the first failure, in ms.
 -- @arg max_backoff    Maximum wait after a failure, in ms.
@@ -38,7 +38,7 @@ if outcome == 'done' then
   return with_next_due({-1}, SETS)
 end
 if outcome == 'failed' then
-  -- Does not create a record for a contact without one.
+  -- Counts the failure only if the contact has a record, because the count would create one.
   local failed = redis.call('EXISTS', contact) == 1 and redis.call('HINCRBY', contact, field, 1) or 1
   return due_in(math.min(tonumber(first_backoff) * 2 ^ math.min(failed - 1, 20), tonumber(max_backoff)))
 end

@@ -2,7 +2,7 @@
 -- @key due             Sorted set of contacts by when they are polled next, in ms.
 -- @key contact         Hash of the contact's record.
 -- @arg contact_id      The contact's id.
--- @arg due_in          In how many ms.
+-- @arg due_in          In how many ms the contact is due at the latest.
 -- @reply               Number of members added: always 0.
 --- @include "includes/due-at.lua"
 

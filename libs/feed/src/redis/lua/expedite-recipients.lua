@@ -8,10 +8,10 @@
 -- @constant DELETED    Status bit of a deleted contact, in the first byte of the contact as it was listed.
 -- @constant ALL_BITS   All status bits together. A first byte above this number is damaged.
 -- @arg contact_prefix  Prefix of the keys of the contacts' records, in the slot of the keys.
--- @arg due_in          In how many ms.
+-- @arg due_in          In how many ms the contacts are due at the latest.
 -- @args phone_numbers  The phone numbers.
 -- @reply               An array.
--- @field expedited     Number of contacts.
+-- @field expedited     Number of phone numbers whose contact was found.
 -- @field wished        1 if a read of the contact list was requested, else 0.
 --- @include "includes/due-at.lua"
 

@@ -4,8 +4,8 @@
 -- @key suspects         Hash from a contact to the time since which its messages are suspect.
 -- @key deep             Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key rates            Hash from a bucket of message rates to its number of contacts.
--- @key facts            Hash of the account's statistics.
--- @keys slots           Slots of the window of delays.
+-- @key facts            Hash of the statistics of the account's polls.
+-- @keys slots           Hashes of the detection delays, one for each time slot.
 -- @reply                An array; a field is nil if it is unknown.
 -- @field now            The time in ms.
 -- @field contacts       Number of contacts that are polled.
@@ -19,7 +19,7 @@
 -- @field fault          Why the list cannot be read.
 -- @field fault_since    Time since which the list cannot be read, in ms.
 -- @field rates          Pairs of a bucket of rates and its number of contacts.
--- @field facts          Pairs of a figure and its value.
+-- @field facts          Pairs of the name of a statistic and its value.
 -- @field slots          For each slot, pairs of a field and its value.
 --- @include "includes/due-at.lua"
 

@@ -1,7 +1,7 @@
---- Reads the text of a contact, and its revision.
+--- Reads a contact as JSON, and its revision.
 -- @key contact         Hash of the contact's record.
 -- @reply               An array; empty if the contact is unknown.
--- @field text          The contact's text, packed.
+-- @field text          The contact as JSON, packed.
 -- @field revision      Its revision.
 --- @include "includes/texts.lua"
 

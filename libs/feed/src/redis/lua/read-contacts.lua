@@ -1,6 +1,6 @@
---- Reads the fields of contacts.
+--- Reads contacts as JSON.
 -- @keys contacts  Hashes of the contacts' records.
--- @reply          For each contact its JSON as text, or '' if the contact is unknown.
+-- @reply          For each contact its JSON, packed, or '' if the contact is unknown.
 --- @include "includes/texts.lua"
 
 local reply = {}

@@ -12,7 +12,7 @@
 -- @field suspect_at              When the list was last found suspect, in ms.
 -- @field count                   Number of contacts in the last list.
 -- @field skipped                 Number of unreadable elements in the last list.
--- @field upstream                Stamp of the address that the last list was read from.
+-- @field upstream                Hash of the upstream address from which the last list was read.
 -- @field unreadable              History of unreadable elements.
 -- @field services                Pairs of an upstream address and its service.
 --- @include "includes/due-at.lua"

@@ -21,8 +21,9 @@ for i = claims_from, #ARGV, 3 do
   local set, id, member = SETS[ARGV[i]], ARGV[i + 1], ARGV[i] .. ':' .. ARGV[i + 1]
   local holder, old, was_due = lease_of(leases, member)
   if not holder then
-    -- Redis lost the lease in a failover, or the renewal arrived after the end of the claim. After its end, the next
-    -- poll is scheduled for later and must not wait for a lease. A lost lease leaves the contact due.
+    -- Redis lost the lease in a failover, or the claim ended before this renewal arrived. If Redis lost the lease,
+    -- the contact is still due, and gets a lease again. If the claim ended, the next poll is scheduled for later,
+    -- and must not wait for the end of a lease.
     was_due = tonumber(redis.call('ZSCORE', set, id))
     old = was_due
   end

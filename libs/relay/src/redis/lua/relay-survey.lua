@@ -2,13 +2,13 @@
 -- It also stores a new Redis run. Otherwise, an account without due sends would store the run, with a late start, only
 -- when its next send is due.
 -- @key lanes_due    Sorted set of recipients by when their lane is due, in ms.
--- @key confirms     Sorted set of sends by when their sighting is due.
+-- @key confirms     Sorted set of accepted sends by when their next look-up is due, in ms.
 -- @key scheduled    Sorted set of scheduled sends by their time.
 -- @key finished     Sorted set of finished sends by when they finished.
 -- @key all          Set of all sends.
 -- @key expiring     Sorted set of sends by when they expire.
 -- @key lanes_since  Sorted set of sends by when they joined their lane, in ms.
--- @key undecided    Sorted set of undecided sends by when they became that.
+-- @key undecided    Sorted set of accepted and unknown sends by when they got that status.
 -- @key known_run    Hash of the last known Redis run and its start.
 -- @arg kept_ms      Maximum age of finished sends, in ms.
 -- @arg max_count    Number of finished and undecided sends that are kept.

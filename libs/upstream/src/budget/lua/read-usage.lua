@@ -5,7 +5,7 @@
 -- @field allowed              Rate that the bucket grants.
 -- @field used                 Rate of recent use.
 -- @field used_by_others       Rate of recent use by other requests than polls.
--- @field available_for_polls  Rate that polls can rely on.
+-- @field available_for_polls  Requests per second available to polls.
 --- @include "includes/token-bucket.lua"
 
 local b = token_bucket(bucket, tonumber(rate))

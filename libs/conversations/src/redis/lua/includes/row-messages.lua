@@ -133,7 +133,7 @@ local function put_messages(id, row, first, count)
   return changed, moved_back
 end
 
--- Lets a contact's row take the place of the row of a number that now leads to the contact.
+-- Replaces the row of a number by the row of the contact that the number now belongs to.
 local function adopt_number(row, number)
   if is_contact(number) then return false end
   if redis.call('ZREM', row_order, number) == 0 then return false end
@@ -142,7 +142,7 @@ local function adopt_number(row, number)
   return true
 end
 
--- Gives the sends to a number a row of their own, because the number leads to a contact that is not listed.
+-- Gives the sends to a number a row of their own, because the number belongs to a contact that is not listed.
 local function show_number(number)
   local text = redis.call('HGET', row_sends, number)
   if not text then return end

@@ -56,7 +56,7 @@ local function change_number_words(command, number, id)
   end
 end
 
--- Calls `visit` with each number of a row that leads to the row.
+-- Calls `visit` with each number of a row whose most likely contact is the row's contact.
 local function each_own_number(id, row, visit)
   local seen = {}
   for _, list in ipairs({row.n or {}, row.c or {}}) do

@@ -10,8 +10,9 @@ local function arguments_between(first, last)
   return #list > 0 and list or nil
 end
 
--- Brings the row up to date with the messages of a poll. `adopted` are numbers that lead to the contact from now on,
--- and `released` the contacts to which they led. Returns the index of the argument after those of the row.
+-- Brings the row up to date with the messages of a poll. `adopted` are the phone numbers that are newly assigned to
+-- the contact, and `released` the contacts to which they were assigned before. Returns the index of the argument
+-- after those of the row.
 local function commit_row(id, first, scheduled, adopted, released)
   local entries = first + 1
   local words = entries + ARGV[first] * ENTRY_LENGTH + 1
@@ -19,7 +20,7 @@ local function commit_row(id, first, scheduled, adopted, released)
   local next = field_numbers + ARGV[field_numbers - 1]
   if rows_kept ~= 'on' or (ARGV[first] == '0' and row_is_new == '' and #adopted == 0) then return next end
   local row = load_row(id)
-  -- Without a row, an earlier build has stored the contact: the next poll makes the row.
+  -- If there is no row, an earlier build has stored the contact. The next poll of the contact creates the row.
   if not row and row_is_new == '' then return next end
   row = row or {}
   local changed, moved = put_messages(id, row, entries, tonumber(ARGV[first]))

@@ -43,7 +43,7 @@ end
 local function read_contact_state(account, contact, messages, contact_id)
   local record = redis.call('HMGET', contact, unpack(STATE_FIELDS))
   if not record[1] and redis.call('EXISTS', contact) == 0 and redis.call('HEXISTS', contacts, contact_id) == 1 then
-    -- The version and the revision are higher than all earlier ones.
+    -- The time in seconds is higher than all versions and revisions that the lost record may have had.
     local second = redis.call('TIME')[1]
     redis.call('HSET', contact, 'v', second, 'lost', 1, 'r0', '{}', 'rev', second)
     record = redis.call('HMGET', contact, unpack(STATE_FIELDS))

@@ -22,8 +22,8 @@ local function hide_row(id)
   each_own_number(id, load_row(id) or {}, show_number)
 end
 
--- Brings the row up to date with a contact of the list. `first` is the index of the contact's phone numbers, of which
--- `adopted` lead to the contact from now on. Returns the index of the argument after those of the contact.
+-- Brings the row up to date with a contact of the list. `first` is the index of the contact's phone numbers, of
+-- which `adopted` are newly assigned to the contact. Returns the index of the argument after those of the contact.
 local function list_row(id, present, has_fields, first, number_count, adopted)
   local words = first + number_count + 1
   local removed = words + ARGV[words - 1] + 1
@@ -38,7 +38,7 @@ local function list_row(id, present, has_fields, first, number_count, adopted)
   local is_shown = redis.call('ZSCORE', row_order, id)
   if is_shown and not has_fields and #adopted == 0 then return next end
   local row = load_row(id)
-  -- Without a row, an earlier build has stored the contact: its next poll makes the row.
+  -- If there is no row, an earlier build has stored the contact. The next poll of the contact creates the row.
   if not row then return next end
   if has_fields then
     put_field_numbers(id, row, first, number_count)

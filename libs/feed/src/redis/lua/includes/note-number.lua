@@ -7,7 +7,7 @@
 -- latest messages are kept.
 local MAX_CONTACTS = 20
 
--- Returns true if the number leads to the contact from now on, and the contact to which it led before.
+-- Returns true if the number is newly assigned to the contact, and the contact to which it was assigned before.
 -- `by_message` is true if a message shows that the number is the contact's.
 local function note_number(numbers, others, number, id, by_message)
   local first = redis.call('HGET', numbers, number)

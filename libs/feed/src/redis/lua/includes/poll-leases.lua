@@ -2,10 +2,11 @@
 -- `leases` is a hash from `head:<id>` or `deep:<id>` to the lease, its end, and when the contact was due. `leased` is
 -- a sorted set of the same members by the ends of their leases.
 --
--- A claim moves the contact's due time to the end of the lease. A renewal moves it on, unless a commit or a hint set
--- another time meanwhile. When a lease expires, the contact gets its former due time back, so that it does not wait
--- behind contacts that became due while a dead worker held the lease. If a contact becomes due during its read, the
--- next claim postpones it to the end of the lease. The contact's record keeps the request until the commit.
+-- A claim moves the contact's due time to the end of the lease. A renewal moves it on, unless a commit or a request
+-- to poll sooner set another time meanwhile. When a lease expires, the contact gets its former due time back, so
+-- that it does not wait behind contacts that became due while a dead worker held the lease. If a contact becomes
+-- due during its read, the next claim postpones it to the end of the lease. The contact's record keeps the request
+-- until the commit.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = now_ms()

@@ -1,6 +1,6 @@
---- Counts an account's contacts by how often they change.
+--- Counts an account's contacts by their message rate.
 
--- Moves a contact to this bucket of rates, or to none for ''.
+-- Counts a contact in this bucket of message rates instead of its former bucket; in none if the bucket is ''.
 local function count_rate(contact, rates, bucket)
   local before = redis.call('HGET', contact, 'b') or ''
   if before == bucket then return end

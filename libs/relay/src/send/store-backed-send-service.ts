@@ -29,7 +29,7 @@ const MAX_CONFLICTS = 10;
 const ANNOUNCE_WITHIN_MS = SCHEDULED_SENDS_CHECK_INTERVAL_MS + 1_000;
 
 /** Implements {@link SendService}. Answers a caller only after the send is stored. */
-export class StoredSendService implements SendService {
+export class StoreBackedSendService implements SendService {
   constructor(
     private readonly store: RelayStore,
     private readonly idempotencyKeys: IdempotencyKeys,

@@ -23,7 +23,7 @@ const MAX_SHOWN = 20;
 const countVolatileFieldsScript = LuaScript.from(import.meta.url, 'lua/count-volatile-fields.lua');
 
 /** Implements {@link VolatileFieldStore} with one small Redis hash per account. */
-export class RedisVolatileFields implements VolatileFieldStore {
+export class RedisVolatileFieldStore implements VolatileFieldStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,

@@ -35,7 +35,7 @@ export interface BlobPeers {
  * its name to its blob store, and checks there for the markers of the other processes. If the stores are
  * separate, a worker cannot find the files that a gateway stored.
  */
-export class SharedBlobStoreChecker {
+export class BlobStoreSharingChecker {
   private missing = 0;
 
   constructor(

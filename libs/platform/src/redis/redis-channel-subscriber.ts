@@ -22,7 +22,7 @@ export interface ChannelListener {
  * subscription opens the connection. Messages are lost while the connection is down, so listeners must not rely on them
  * alone.
  */
-export class RedisChannels {
+export class RedisChannelSubscriber {
   private readonly listeners = new Map<string, ChannelListener>();
   private subscriber: RedisClient | undefined;
   private closed = false;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
-import { SharedBlobStoreChecker } from './shared-blob-store-checker.js';
+import { BlobStoreSharingChecker } from './blob-store-sharing-checker.js';
 import { FileBlobStore } from './file-blob-store.js';
 
 let root: string;
@@ -23,7 +23,7 @@ const peer = (
   name: string,
   directory: string,
   others: () => Promise<readonly string[]>,
-): SharedBlobStoreChecker => new SharedBlobStoreChecker(storeIn(directory), { name, others }, logger);
+): BlobStoreSharingChecker => new BlobStoreSharingChecker(storeIn(directory), { name, others }, logger);
 const marksIn = (directory: string): Promise<string[]> => readdir(join(root, directory, '.marks'));
 
 it('a gateway and a worker each detect whether they share one blob store', async () => {
