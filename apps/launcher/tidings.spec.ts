@@ -28,7 +28,7 @@ async function keyOf(environment: Record<string, string>): Promise<string | unde
 }
 
 describe('npx tidings in a checkout', () => {
-  it('uses the API key that npm start created, unless API_KEY is set, as npm start does', async () => {
+  it('uses the API key of the gateway of npm start: the value of API_KEY if set, otherwise the key that npm start created', async () => {
     expect(await keyOf({})).toBe('tk_of_npm_start');
     expect(await keyOf({ API_KEY: '' })).toBe('tk_of_npm_start');
     expect(await keyOf({ API_KEY: 'tk_given' })).toBe('tk_given');

@@ -33,7 +33,7 @@ afterAll(async () => {
   await server.dispose();
 });
 
-it('while the number of deliveries grows from 20,000 to 200,000, retention keeps the growth of Redis memory at 10 % or less, and never removes pending deliveries or undispatched events', async () => {
+it('retention limits the growth of Redis memory to 10 % while the number of deliveries grows from 20,000 to 200,000, and never removes pending deliveries or undispatched events', async () => {
   const busy: string[] = [];
   for (let n = 0; n < ENDPOINTS; n++) busy.push(await subscribe('message.*'));
   const waiting = await subscribe('send.*');

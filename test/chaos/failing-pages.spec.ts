@@ -13,7 +13,7 @@ const REPORTED_WITHIN_MS = 5_000;
 const worst = (delays: readonly (number | undefined)[]): number =>
   Math.max(...delays.map((delay) => delay ?? Infinity));
 
-describe('a message that makes upstream fail for every page with that message', () => {
+describe('a message that causes an upstream error for each page that contains the message', () => {
   const CONTACTS = ['healthy', 'deep', 'from the start', 'at the head'] as const;
   const FAILING = ['deep', 'from the start', 'at the head'] as const;
   let outcome: TroubleOutcome<(typeof CONTACTS)[number]>;
@@ -90,7 +90,7 @@ describe('a message or contact whose JSON is nested 4,000 levels deep', () => {
   }, 180_000);
 });
 
-describe('a contact whose pages never end', () => {
+describe('a contact whose message pages never end', () => {
   it.each([
     ['with the same messages at each read', false],
     ['with different messages at each read', true],

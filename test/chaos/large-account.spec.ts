@@ -17,11 +17,11 @@ beforeAll(async () => {
 }, 600_000);
 
 describe('an account of 100,000 contacts', () => {
-  it('has all its contacts scheduled for polling within a minute after its first contact list', () => {
+  it('has all contacts scheduled for polling within a minute after the first read of the contact list', () => {
     expect(large.scheduledMs).toBeLessThanOrEqual(SCHEDULED_WITHIN_MS);
   });
 
-  it('needs at most 400 bytes in Redis per contact for its schedule', () => {
+  it('needs at most 400 bytes of Redis memory per contact for the poll schedule', () => {
     expect(large.scheduleBytes).toBeLessThanOrEqual(MAX_BYTES);
   });
 

@@ -108,7 +108,7 @@ async function countWith(status: string): Promise<number> {
 }
 
 describe('sends scheduled for the same time', () => {
-  it('are posted neither before that time nor after their cancellation, and all of them together need at most one second longer than the same number of unscheduled sends', async () => {
+  it('are posted neither early nor after their cancellation, and posting all of them takes at most one second longer than posting the same number of unscheduled sends', async () => {
     // Pauses the worker while the sends are accepted, so that the worker is equally warm in both
     // measurements.
     product.worker.child.kill('SIGSTOP');

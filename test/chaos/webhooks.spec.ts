@@ -56,7 +56,7 @@ describe('healthy webhooks while workers are killed and other webhooks hang or f
 });
 
 describe('healthy webhooks', () => {
-  it('have, beside a webhook that hangs and a webhook that often fails, at most twice the p99 latency that they have without these two (load: a quarter of the maximum event rate)', async () => {
+  it('have at most twice their usual p99 latency while one other webhook hangs and another often fails (load: a quarter of the maximum event rate)', async () => {
     const running = await WebhookTrial.start([...HEALTHY, ...BAD]);
     trial = running;
     for (const behaviour of BAD) await running.enable(behaviour, false);

@@ -40,7 +40,7 @@ interface AcceptedSend {
 }
 
 describe("a client generated from upstream's API description", () => {
-  it.each(SERVERS)('works unchanged when its server is %s', async (_, phoneNumber, place) => {
+  it.each(SERVERS)('works without changes if its server is %s', async (_, phoneNumber, place) => {
     const [process, key] = place();
     await exerciseClient(await clientAt(process, key), await clientAt(process, `${key}-x`), phoneNumber);
     const { entries } = await product.simulate<{ entries: AcceptedSend[] }>('ledger', {

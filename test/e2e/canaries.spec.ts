@@ -25,7 +25,7 @@ async function startEcho(): Promise<{ server: Server; url: string }> {
   return { server, url: `http://127.0.0.1:${port}/hook` };
 }
 
-it('no API key, secret or message text appears in a log (even at level trace) or in Redis outside its own record', async () => {
+it('no API key, secret or message text appears in a log (even at level trace), or in Redis outside the record that it belongs to', async () => {
   const product = await Product.start({
     LOG_LEVEL: 'trace',
     UPSTREAM_TIMEOUT_MS: '1500',

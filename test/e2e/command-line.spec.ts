@@ -160,7 +160,7 @@ describe('the command tidings', () => {
     }
   });
 
-  it('names the idempotency key of a send whose first attempt got no answer, although the next one was rejected', async () => {
+  it('names the idempotency key of a send whose first attempt got no answer, even if the next attempt was rejected', async () => {
     const keys: unknown[] = [];
     const failing = createServer((request, response) => {
       keys.push(request.headers['idempotency-key']);

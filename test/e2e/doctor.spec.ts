@@ -134,7 +134,7 @@ describe('tidings doctor with the environment variables of an installation', () 
       expect(run.stdout).toContain(`ok      ${check}: `);
   });
 
-  it('reports an upstream address that lacks its path or is that of a Tidings gateway', async () => {
+  it('reports an upstream address that has no path or belongs to a Tidings gateway', async () => {
     expect(await problemsWith({ UPSTREAM_BASE_URL: upstream.url })).toMatchObject([
       { check: 'messaging service', remedy: expect.stringContaining('/v1') },
     ]);
@@ -203,8 +203,8 @@ describe('tidings doctor with the environment variables of an installation', () 
   });
 });
 
-describe('tidings doctor beside npm start', () => {
-  it('checks the gateway that npm start runs, with the API key of that gateway, and checks no environment variables, if the shell sets only the address of Redis', async () => {
+describe('tidings doctor beside npm start, in a shell that sets only the address of Redis,', () => {
+  it('checks the gateway that npm start runs, with the API key of that gateway, and checks no environment variables', async () => {
     const keys: unknown[] = [];
     const ready = await listen((request, response) => {
       keys.push(request.headers['x-api-key']);

@@ -128,7 +128,7 @@ async function untilAvailable(): Promise<void> {
   expect(product.gateway.child.exitCode).toBeNull();
 }
 
-describe('every API operation returns 503 unavailable within 2 s while Redis is away, and works again afterwards without a restart,', () => {
+describe('every API operation returns 503 unavailable within 2 s while Redis does not respond, and works again afterwards without a restart,', () => {
   it('if the Redis process is suspended, even while earlier requests still hang', async () => {
     product.redis.server.kill('SIGSTOP');
     try {

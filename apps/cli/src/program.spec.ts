@@ -76,14 +76,14 @@ describe('a command with an option for a future time', () => {
     ['--send-at', ['send', '+15551230001', 'Hello', '--send-at', '9']],
     ['--expires-at', ['send', '+15551230001', 'Hello', '--expires-at', '30m']],
     ['--expires-at', ['keys', 'create', 'a key', '--scopes', 'admin', '--expires-at', '30d']],
-  ])('rejects an age or a number as %s, and makes no request', async (option, parameters) => {
+  ])('rejects an age or a number as the value of %s, and makes no request', async (option, parameters) => {
     await expect(run(...parameters)).rejects.toThrow(`${option}: ${parameters.at(-1) ?? ''} is not a time`);
     expect(requests).toEqual([]);
   });
 });
 
 describe('a command with --json', () => {
-  it('prints each delivery that cannot be retried as JSON, with its id and the error', async () => {
+  it('prints a JSON object with the delivery id and the error for each delivery that cannot be retried', async () => {
     answer = ({ url = '' }, response) => {
       const isKnown = url.includes('dlv_1');
       const problem = { code: 'not_found', detail: 'there is no such delivery', requestId: 'req_1' };
@@ -101,7 +101,7 @@ describe('a command with --json', () => {
     });
   });
 
-  it('prints, for the command listen, the new signing secret to standard error, and only events to standard output', async () => {
+  it('prints the new signing secret to standard error and the events to standard output if the command is listen', async () => {
     const interrupt = new AbortController();
     answer = () => {
       interrupt.abort(new Error('interrupted'));

@@ -64,7 +64,7 @@ describe('The gateway process', () => {
     await eventually('the gateway is ready', async () => (await fetch(`${url}/ready`)).status === 200);
   });
 
-  it('stores a send in Redis, and repeats its response for the same idempotency key', async () => {
+  it('stores a send in Redis, and returns the same response to a repeated request with the same idempotency key', async () => {
     await using gateway = await start();
     const { url } = gateway;
     const send = (): Promise<Response> =>

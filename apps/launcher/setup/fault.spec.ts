@@ -10,7 +10,7 @@ describe('an error while the checkout is set up', () => {
     });
   });
 
-  it('is shown with its stack if it has another cause', () => {
+  it('is shown with its stack unless the cause is a file that cannot be written', () => {
     expect(permissionFaultOf(new Error('a fault of the program'))).toBeUndefined();
     expect(
       permissionFaultOf(Object.assign(new Error('ENOENT'), { code: 'ENOENT', path: '/x' })),

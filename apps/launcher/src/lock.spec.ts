@@ -101,7 +101,7 @@ describe('a lock on a system without /proc, such as macOS', () => {
     else process.env['TZ'] = TZ;
   });
 
-  it('counts as held even for a process with another time zone than the holder', () => {
+  it('counts as held even for a process whose time zone differs from that of the holder', () => {
     process.env['TZ'] = 'America/New_York';
     const lock = takeFreeLock();
     process.env['TZ'] = 'Asia/Tokyo';

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 describe('a log file', () => {
-  it('continues in a new file once it is full, and keeps the full file', () => {
+  it('continues in a new file when the current file is full, and keeps the full file', () => {
     const path = join(directory, 'worker.log');
     const log = new LogFile(path, 10);
     for (const line of ['one two three', 'four']) expect(log.write(line)).toBe(true);
@@ -24,7 +24,7 @@ describe('a log file', () => {
     expect(readFileSync(path, 'utf8')).toBe('four\n');
   });
 
-  it('continues in a new file once it is full, even if the full file was deleted', () => {
+  it('continues in a new file when the current file is full, even if the full file was deleted', () => {
     const path = join(directory, 'worker.log');
     const log = new LogFile(path, 10);
     log.write('one two three');

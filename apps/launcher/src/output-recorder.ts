@@ -57,6 +57,6 @@ export class OutputRecorder {
     this.shown++;
     if (this.shown <= MAX_LINES_PER_WINDOW) this.print(`${this.name}: ${words}`);
     else if (this.shown === MAX_LINES_PER_WINDOW + 1)
-      this.print(`${this.name}: … the file ${this.path} has more lines`);
+      this.print(`${this.name}: … further lines are only in the file ${this.path}`);
   }
 }

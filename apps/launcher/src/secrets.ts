@@ -43,7 +43,7 @@ function readStored(path: string): Partial<Secrets> {
   }
   const found = parse(text);
   const damaged = new ConfigurationError([
-    `${path} is damaged; the file contains the encryption key of the stored data: restore the file from a backup, or delete its folder to start without data`,
+    `${path} is damaged; the file contains the encryption key of the stored data: restore the file from a backup, or delete the folder that contains the file to start without data`,
   ]);
   if (typeof found !== 'object' || found === null) throw damaged;
   const entries = Object.entries(found).filter(([name]) =>

@@ -99,7 +99,7 @@ describe('a message list of the simulator that never ends', () => {
     expect((await page('?page=3&limit=20'))[0]).toEqual(tenth);
   });
 
-  it('contains other messages at each read if so configured', async () => {
+  it('contains different messages at each read if so configured', async () => {
     endless(true);
     const [one] = await page('?page=3&limit=20');
     const [other] = await page('?page=3&limit=20');

@@ -78,7 +78,7 @@ describe('the concurrency slots of a worker', () => {
     expect(all.offer('b', '1')).toBe(true);
   });
 
-  it('start no job once they are closed, and the close call returns the jobs that were still waiting', async () => {
+  it('start no job after they are closed, and the call that closes them returns the jobs that still wait', async () => {
     const all = jobsWith(10, 1);
     for (const subject of ['1', '2', '3']) all.offer('a', subject);
     expect(all.slots.close()).toEqual([

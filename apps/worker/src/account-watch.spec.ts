@@ -63,7 +63,7 @@ it('the watch for account changes does not report accounts as removed when the a
   expect(notifications).toEqual(['default exists', 'a exists']);
 });
 
-it('the watch for account changes reports all accounts that it already knows to each new listener', async () => {
+it('the watch for account changes reports to each new listener all accounts that the watch already knows', async () => {
   await untilTwoStampReads();
   const later: string[] = [];
   watch.follow({ added: (id) => void later.push(id) });

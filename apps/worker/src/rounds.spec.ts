@@ -109,7 +109,7 @@ it('the scheduler of periodic work drops a task with an unknown name that anothe
   expect(agenda.times()).toEqual({});
 });
 
-it('the scheduler of periodic work checks soon after its start what each existing account needs, and schedules that work', async () => {
+it('the scheduler of periodic work determines soon after its start which work each existing account needs, and schedules that work', async () => {
   const { schedule, agenda } = scheduleOf({
     run: () => Promise.resolve(undefined),
     survey: (account) => Promise.resolve({ look: account === 'busy' ? 300 : undefined }),
@@ -192,7 +192,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('the scheduler of periodic work frees Redis memory while Redis is full, although the scheduler cannot read the agenda', async () => {
+it('the scheduler of periodic work frees Redis memory while Redis is full, although the agenda (the due times in Redis) cannot be read', async () => {
   jest.useFakeTimers();
   const agenda = new MemoryAgenda();
   agenda.claimDue = () => Promise.reject(new Error('OOM'));

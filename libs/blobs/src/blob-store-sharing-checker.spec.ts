@@ -63,7 +63,7 @@ it('the check for a shared blob store keeps its last result while the list of ru
   expect(gateway.unseenPeers).toBe(1);
 });
 
-it('no process is reported as using another blob store if the store has too many marker files for one listing', async () => {
+it('no process is reported as using a different blob store if the store has too many marker files for one listing', async () => {
   const store = storeIn('a');
   for (let n = 0; n < 1_000; n += 1) await store.mark(`killed-${n}`);
   const gateway = peer('gateway', 'a', () => Promise.resolve(['worker']));

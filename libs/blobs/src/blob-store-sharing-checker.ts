@@ -60,7 +60,8 @@ export class BlobStoreSharingChecker {
     const before = await this.others();
     const marks = await this.blobs.marks();
     await this.removeExpired(marks);
-    // The store lists a limited number of markers. At the limit, markers may be missing, so the check is skipped.
+    // The store lists at most `MAX_LISTED_PROCESS_MARKERS` markers. If the list is full, markers may be missing from
+    // it, so the check is skipped.
     if (marks.length >= MAX_LISTED_PROCESS_MARKERS) return;
     const seen = new Set(marks.map(({ id }) => id));
     const unseen = before?.filter((other) => !seen.has(other)) ?? [];
@@ -89,7 +90,7 @@ export class BlobStoreSharingChecker {
     if (missing > 0 && this.missing === 0)
       this.logger.error(
         { processes: missing },
-        'some gateways or workers use another blob store: sends with a file will fail; set the same BLOB_STORE for all of them',
+        'gateways and workers use different blob stores: sends with a file will fail; set the same BLOB_STORE for all gateways and workers',
       );
     if (missing === 0 && this.missing > 0)
       this.logger.info('all gateways and workers use the same blob store again');

@@ -48,11 +48,10 @@ export class BlobStoreUnavailableError extends Error {
  */
 export interface BlobStore {
   /**
-   * Stores a file. When the promise resolves, the file is stored permanently. If the content is interrupted,
-   * no part of the file stays in the store.
+   * Stores a file. When the promise resolves, the file is stored permanently. If the stream `content` fails, no part
+   * of the file stays in the store.
    * @param limit maximum size in bytes
-   * @throws {BlobTooLargeError | BlobStoreUnavailableError} and the error of `content` if the content is
-   * interrupted
+   * @throws {BlobTooLargeError | BlobStoreUnavailableError} or the error of the stream `content`
    */
   put(account: string, content: Readable, limit: number): Promise<StoredBlob>;
 
@@ -77,7 +76,7 @@ export interface BlobStore {
   list(account: string, after: string, count: number): Promise<BlobEntry[]>;
 
   /**
-   * Writes or renews the marker of a process, which shows other processes that this process uses the store.
+   * Writes or renews the marker of a process. The marker shows other processes that the process uses this store.
    * Markers are not listed as blobs.
    * @param name name of the process; consists of letters, digits, dots, dashes and underscores
    * @throws {BlobStoreUnavailableError} if the store cannot be used

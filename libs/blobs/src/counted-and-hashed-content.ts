@@ -19,8 +19,7 @@ export class CountedAndHashedContent implements AsyncIterable<Buffer> {
 
   /**
    * Yields the content in chunks.
-   * @throws {BlobTooLargeError} if the content exceeds the limit; and the content's own error if it is
-   * interrupted
+   * @throws {BlobTooLargeError} if the content exceeds the limit; if the content stream fails, the stream's error
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
     for await (const chunk of this.content as AsyncIterable<Buffer>) {
@@ -32,7 +31,7 @@ export class CountedAndHashedContent implements AsyncIterable<Buffer> {
   }
 
   /**
-   * Returns the size in bytes and the SHA-256 hash (in hexadecimal) of the whole content. Call this method
+   * Returns the size in bytes and the SHA-256 hash (in hexadecimal) of the whole content. Call this method only
    * once, after all content was read.
    */
   measure(): { size: number; sha256: string } {

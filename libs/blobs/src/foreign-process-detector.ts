@@ -32,7 +32,8 @@ export class ForeignProcessDetector {
     await this.blobs.mark(this.name);
     const marks = await this.blobs.marks();
     const now = marks.find(({ id }) => id === this.name)?.storedAt;
-    // The store lists a limited number of markers. At the limit, the marker of a foreign process may be missing.
+    // The store lists at most `MAX_LISTED_PROCESS_MARKERS` markers. If the list is full, the marker of a foreign
+    // process may be missing from it.
     if (now === undefined || marks.length >= MAX_LISTED_PROCESS_MARKERS) return true;
     const known = await this.known();
     if (known === undefined) return true;

@@ -9,8 +9,8 @@ export async function callS3WithTimeout<T>(
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const deadline = new AbortController();
-  // `AbortSignal.timeout` is not used, because it would also interrupt content that is still read after the
-  // call returned.
+  // `AbortSignal.timeout` is not used, because it cannot be stopped when the call returns. It would also interrupt
+  // the reading of an object's content, which continues after the call.
   const timer = setTimeout(() => {
     deadline.abort();
   }, ms);

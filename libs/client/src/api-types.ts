@@ -32,7 +32,7 @@ export type SendLookupCandidate = {
      */
     sentAt: string | null;
     /**
-     * Why the look-up did not record the message `messageId` as the message of the send.
+     * Why the look-up (search for the message of the send) did not record the message `messageId` as the message of the send.
      */
     reason: string;
     /**
@@ -44,7 +44,7 @@ export type SendLookupCandidate = {
 export type SendLookup = {
     at: string;
     /**
-     * `found`: a message was recorded as the message of the send. `ambiguous`: several messages match the send equally well, so no message was recorded as the message of the send. `not_found`: no message matches the send. `incomplete`: some messages could not be read, and none of the messages that were read matches the send. `failed`: the look-up could not read the messages of the recipient.
+     * Outcome of the look-up (search for the message of the send). `found`: a message was recorded as the message of the send. `ambiguous`: several messages match the send equally well, so no message was recorded as the message of the send. `not_found`: no message matches the send. `incomplete`: some messages could not be read, and none of the messages that were read matches the send. `failed`: the look-up could not read the messages of the recipient.
      */
     outcome: 'found' | 'ambiguous' | 'not_found' | 'incomplete' | 'failed';
     /**
@@ -52,11 +52,11 @@ export type SendLookup = {
      */
     since: string;
     /**
-     * The contacts whose messages the look-up read, at most 20.
+     * Contacts whose messages were read to find the message of the send, at most 20.
      */
     contactIds: Array<string>;
     /**
-     * Number of messages that the look-up read. `messagesRead` counts a message twice if the look-up read the message twice.
+     * Number of messages that were read to find the message of the send. A message that was read twice counts twice.
      */
     messagesRead: number;
     /**
@@ -64,7 +64,7 @@ export type SendLookup = {
      */
     candidates: Array<SendLookupCandidate>;
     /**
-     * Why the look-up failed.
+     * Why the look-up (search for the message of the send) failed. Null if the look-up did not fail.
      */
     error: string | null;
 };
@@ -121,7 +121,7 @@ export type SendList = {
 
 export type SendsResolution = {
     /**
-     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Before a resend, a look-up checks whether the messaging service already has the message. After a resend, the recipient may get the message twice.
+     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Before a resend, Tidings checks whether the messaging service already has the message. After a resend, the recipient may get the message twice.
      */
     outcome: 'resend' | 'sent' | 'failed';
     ids: Array<string>;
@@ -153,14 +153,14 @@ export type ResolutionResults = {
 
 export type SendResolution = {
     /**
-     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Before a resend, a look-up checks whether the messaging service already has the message. After a resend, the recipient may get the message twice.
+     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Before a resend, Tidings checks whether the messaging service already has the message. After a resend, the recipient may get the message twice.
      */
     outcome: 'resend' | 'sent' | 'failed';
 };
 
 export type Conversation = {
     /**
-     * Id of the contact, or the phone number while no contact has that phone number.
+     * Id of the contact. If no contact has the phone number of the conversation, the id is the phone number.
      */
     id: string;
     contactId: string | null;
@@ -173,7 +173,7 @@ export type Conversation = {
      */
     phoneNumbers: Array<string>;
     /**
-     * The contact as the messaging service shows it.
+     * The contact as the messaging service returns it.
      */
     contact: {
         [key: string]: unknown;
@@ -207,7 +207,7 @@ export type Conversation = {
      */
     failedSends: number;
     /**
-     * Increases with every change of the conversation. Ignore a row whose `revision` is lower than the `revision` of the row that you already have.
+     * Increases with every change of the conversation. Ignore the data of a conversation if you already have the same conversation with a higher `revision`.
      */
     revision: number;
 };
@@ -758,7 +758,7 @@ export type NewToken = {
      */
     contactIds?: Array<string> | null;
     /**
-     * Time until the token expires, in seconds. If the API key expires earlier, the token expires at the same time. Default: `900`.
+     * Time until the token expires, in seconds. If the API key that creates the token expires earlier, the token expires together with the API key. Default: `900`.
      */
     expiresInSeconds?: number | null;
 };
@@ -784,7 +784,7 @@ export type Caller = {
      */
     account: string;
     /**
-     * Id of the API key; for a token, of the API key that created the token. The id is `environment` for the API key in the environment variable `API_KEY`.
+     * Id of the API key that the caller used. If the caller used a token, id of the API key that created the token. The id is `environment` for the API key in the environment variable `API_KEY`.
      */
     keyId: string;
     /**
@@ -839,7 +839,7 @@ export type AuditEntry = {
      */
     account: string;
     /**
-     * Id of the API key of the caller; for a token, of the API key that created the token.
+     * Id of the API key that the caller used. If the caller used a token, id of the API key that created the token.
      */
     keyId: string;
     /**
@@ -1013,7 +1013,7 @@ export type BudgetStatus = {
      */
     usedPerSecond: number;
     /**
-     * Request rate available for polling: what sends and API callers leave unused, but at least a fifth of `allowedPerSecond`. Unit: requests per second.
+     * Request rate available for polling: the part of `allowedPerSecond` that sends and API callers do not use, but at least a fifth of `allowedPerSecond`. Unit: requests per second.
      */
     forPollsPerSecond: number;
 };
@@ -1035,7 +1035,7 @@ export type DelayForecast = {
 
 export type PollerStatus = {
     /**
-     * `suspect`: the messaging service shows far fewer contacts or messages than before. While the state is `suspect`, Tidings emits no events for deleted contacts or messages.
+     * `suspect`: the messaging service returns far fewer contacts or messages than before. While the state is `suspect`, Tidings emits no events for deleted contacts or messages.
      */
     state: 'ok' | 'suspect';
     suspectSince: string | null;
@@ -1104,11 +1104,11 @@ export type PollerStatus = {
 
 export type ConversationsStatus = {
     /**
-     * Number of contacts that the list of conversations shows.
+     * Number of contacts in the list of conversations.
      */
     rows: number;
     /**
-     * Number of known contacts. The list of conversations shows a contact only after Tidings has polled the contact.
+     * Number of known contacts. The list of conversations contains a contact only after Tidings has polled the contact.
      */
     contacts: number;
 };
@@ -1345,7 +1345,7 @@ export type Problem = {
 };
 
 /**
- * A text or a file to send. Any undocumented field with a text, number, boolean or null is passed on to the messaging service as a form field.
+ * A text or a file to send. An undocumented field whose value is a text, number or boolean is passed on to the messaging service as a form field. An undocumented field with the value null is ignored.
  */
 export type NewSend = {
     /**
@@ -1386,7 +1386,7 @@ export type NewSend = {
 };
 
 /**
- * A text or a file to send. Any undocumented field with a text, number, boolean or null is passed on to the messaging service as a form field.
+ * A text or a file to send. An undocumented field whose value is a text, number or boolean is passed on to the messaging service as a form field. An undocumented field with the value null is ignored.
  */
 export type NewSendForm = {
     /**
@@ -1431,7 +1431,7 @@ export type NewSendForm = {
 };
 
 /**
- * A message as the messaging service shows it. A deleted message has its last known fields, if Tidings still stores them.
+ * A message as the messaging service returns it. In an event about a deleted message, the message has the last known values of its fields, if Tidings still stores them.
  */
 export type Message = {
     /**
@@ -1474,7 +1474,7 @@ export type Message = {
 };
 
 /**
- * A contact as the messaging service shows it. The only field of a contact that the messaging service documents is `id`.
+ * A contact as the messaging service returns it. The only field of a contact that the messaging service documents is `id`.
  */
 export type Contact = {
     /**
@@ -1560,7 +1560,7 @@ export type MessageReceivedEvent = {
 };
 
 /**
- * The messaging service shows a new outbound message. If Tidings sent the message, `sendId` is the id of the send, and `reference` is your own id for the send.
+ * A new outbound message appeared at the messaging service. If Tidings sent the message, `sendId` is the id of the send, and `reference` is your own id for the send.
  */
 export type MessageSentEvent = {
     /**
@@ -1568,7 +1568,7 @@ export type MessageSentEvent = {
      */
     id: string;
     /**
-     * The messaging service shows a new outbound message. If Tidings sent the message, `sendId` is the id of the send, and `reference` is your own id for the send.
+     * A new outbound message appeared at the messaging service. If Tidings sent the message, `sendId` is the id of the send, and `reference` is your own id for the send.
      */
     type: 'message.sent';
     /**

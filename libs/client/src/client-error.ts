@@ -5,7 +5,7 @@ export type ProblemCode = Problem['code'];
 
 /** Thrown if the gateway answers a request with an error. */
 export class TidingsError extends Error {
-  /** Machine-readable error code. `unexpected` if the answer did not come from a Tidings gateway. */
+  /** Machine-readable error code. The code is `unexpected` if the answer did not come from a Tidings gateway. */
   readonly code: ProblemCode | 'unexpected';
   /** HTTP status of the answer. */
   readonly status: number;

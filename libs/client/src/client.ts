@@ -75,7 +75,10 @@ const ENDED: ReadonlySet<string> = new Set(['failed', 'expired', 'cancelled', 'u
 const DEFAULT_WAIT_MS = 300_000;
 const FIRST_CHECK_MS = 250;
 const MAX_CHECK_MS = 3_000;
-/** Time that {@link Tidings.waitFor} allows for reading the send even if its wait is shorter, in milliseconds. */
+/**
+ * Minimum time that {@link Tidings.waitFor} allows for reading the send, in milliseconds, even if `timeoutMs` is
+ * shorter.
+ */
 const MIN_READ_MS = 1_000;
 /** Longest delay that a JavaScript timer supports, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

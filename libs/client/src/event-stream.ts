@@ -11,7 +11,7 @@ export interface EventOptions {
   after?: string | undefined;
   /** Event types or patterns, for example `['message.*']`. By default, all types. */
   types?: readonly string[] | undefined;
-  /** Only events of this contact. */
+  /** If set, the stream returns only events of this contact. */
   contactId?: string | undefined;
   /**
    * Called with each change that the gateway does not store: `conversation.updated` and `send.updated`, if
@@ -25,9 +25,9 @@ export interface EventOptions {
   onConnect?: (() => void) | undefined;
   /** Called each time a connection is lost or cannot be opened, before the next attempt. */
   onDisconnect?: (() => void) | undefined;
-  /** Only `message.*` events of this message. */
+  /** If set, the stream returns only `message.*` events of this message. */
   messageId?: string | undefined;
-  /** Only events of this send and of its message. */
+  /** If set, the stream returns only events of this send and of its message. */
   sendId?: string | undefined;
   /** When this signal is aborted, the iteration ends without an error. */
   signal?: AbortSignal | undefined;
@@ -88,8 +88,8 @@ export class EventStream implements AsyncIterable<Event> {
   }
 
   /**
-   * Position that the iteration has reached. Pass it as `after` to another stream to continue there.
-   * Undefined if `after` was not set and the gateway has sent neither an event nor a position yet.
+   * Position that the iteration has reached. Pass it as `after` to another stream to continue there. Undefined if
+   * `after` was not set and the gateway has not yet sent an event or a position.
    */
   get cursor(): string | undefined {
     return this.last;
@@ -116,7 +116,7 @@ export class EventStream implements AsyncIterable<Event> {
           if (data !== undefined) yield data as Event;
         }
         // The gateway closed the stream. If nothing arrived on the stream, the gateway may close the next stream at
-        // once, too. So wait before opening it.
+        // once, too. So the client waits before it opens the next stream.
         this.options.onDisconnect?.();
         if (failures >= 0) await pause(backoffMs(failures), signal);
       } catch (error) {

@@ -76,7 +76,7 @@ describe('a wait for the status of a send', () => {
     expect(performance.now() - began).toBeLessThan(5_000);
   });
 
-  it('fails with the abort reason if the caller aborts the signal that it passed', async () => {
+  it('fails with the abort reason if the caller aborts the passed signal', async () => {
     answers = [silence];
     const stop = new AbortController();
     const waiting = clientWith({ timeoutMs: 30_000 }).waitFor({ id: 'snd_1' }, 'sent', {
@@ -92,12 +92,12 @@ describe('a send by the client library', () => {
     ['an attempt without an answer', reset, 404],
     ['an attempt that got 503', status(503), 401],
     ['an answer that is not the gateway’s', status(429, { 'Retry-After': '0' }), 408],
-  ])('fails with an error that says that the send may be stored, after %s', async (_, fault, last) => {
+  ])('fails, after %s, with an error that says that the send may be stored', async (_, fault, last) => {
     answers = [fault, status(last)];
     await expect(tidings.send(SEND)).rejects.toMatchObject({ status: last, mayHaveBeenExecuted: true });
   });
 
-  it('fails with an error that says that the send is not stored if every attempt was rejected', async () => {
+  it('fails, if every attempt was rejected, with an error that says that the send is not stored', async () => {
     answers = [problem(429, 'rate_limited', { 'Retry-After': '0' }), problem(400, 'validation_failed')];
     await expect(tidings.send(SEND)).rejects.toMatchObject({ status: 400, mayHaveBeenExecuted: false });
   });
@@ -190,7 +190,7 @@ describe('a call by the client library other than a send', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('that gets a response other than JSON, for example from a proxy, is retried if it only reads data, and fails with a TidingsConnectionError if it changes data', async () => {
+  it('that gets a response other than JSON is retried if the call only reads data; a call that changes data fails with a TidingsConnectionError', async () => {
     const page: Answer = (_, response) => response.end('<html>Sign in to the network</html>');
     answers = [page, ok];
     expect(await tidings.getSend('snd_1')).toMatchObject({ id: 'snd_1' });

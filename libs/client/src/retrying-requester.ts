@@ -38,7 +38,7 @@ const DEFAULT_TIMEOUT_MS = 40_000;
 const DEFAULT_UPLOAD_TIMEOUT_MS = 300_000;
 const DEFAULT_MAX_RETRIES = 4;
 /**
- * Maximum wait before the first retry, in milliseconds. The maximum doubles with each further retry, up to
+ * Maximum wait before the first retry, in milliseconds. This maximum doubles with each further retry, up to
  * {@link MAX_WAIT_MS}. The actual wait is random, so that clients do not all retry at the same time.
  */
 const FIRST_WAIT_MS = 250;

@@ -1,5 +1,6 @@
 /**
- * Conversations, as front ends show them. A row is what the list of conversations shows of one conversation.
+ * Conversations, as front ends show them. A conversation row, or row for short, is what the list of conversations
+ * shows of one conversation.
  *
  * | folder | contents |
  * |---|---|

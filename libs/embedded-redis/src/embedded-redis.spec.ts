@@ -99,7 +99,7 @@ describe('an embedded Redis', () => {
     expect(await using(url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('first shuts down a leftover Redis with the same data directory, and then starts with its data', async () => {
+  it('first shuts down a Redis that was left running with the same data directory, and then starts with the same data', async () => {
     const search = await findRedisServer();
     if (!search.found) throw new Error(search.reason);
     const port = await findFreePort();
@@ -119,7 +119,7 @@ describe('an embedded Redis', () => {
     expect(await using(redis.url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('does not shut down a Redis with another data directory, even if an outdated server.json contains its port and password', async () => {
+  it('does not shut down a Redis with a different data directory, even if an outdated server.json contains the port and password of that Redis', async () => {
     const other = await mkdtemp(join(tmpdir(), 'tidings-embedded-'));
     const neighbour = await startEmbeddedRedis({ dataDirectory: other });
     try {

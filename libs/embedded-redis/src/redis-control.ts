@@ -98,7 +98,7 @@ async function runOnce<T>(
   try {
     return await withDeadline(ask(redis), ANSWER_WITHIN_MS, 'Redis: an answer');
   } catch {
-    // There is no server, the password is wrong, or the server hangs or is shutting down.
+    // Nothing listens on the port, the password is wrong, or the server hangs or is shutting down.
     return undefined;
   } finally {
     redis.disconnect();

@@ -29,8 +29,8 @@ export function matchesEventDataFilter(
   { data }: Pick<LoggedEvent, 'data'>,
 ): boolean {
   const { messageId, sendId } = filter;
-  // An event is parsed only if its JSON text contains the ids of the filter, because a read may examine
-  // thousands of events.
+  // An event is parsed only if its JSON text contains the ids of the filter: a read may examine thousands of events,
+  // and parsing all of them would be slow.
   if (!mayContain(data, messageId) || !mayContain(data, sendId)) return false;
   if (!isEventDataFilterActive(filter)) return true;
   const { message, send, sendId: ownSend } = JSON.parse(data) as FilteredData;

@@ -54,15 +54,15 @@ export interface EventLog {
 
   /**
    * Returns at most `limit` events after a cursor, oldest first. If the cursor is undefined, starts at the
-   * oldest kept event. Events that the filter rejects do not count towards `limit`, so the cursor `next` may
-   * be many events ahead.
+   * oldest kept event. Events that the filter rejects do not count towards `limit`, so the cursor `next` of the page
+   * may be many events after the last returned event.
    * @throws {CursorExpiredError}
    */
   read(account: string, after: Cursor | undefined, limit: number, filter?: EventFilter): Promise<EventPage>;
 
   /**
    * Returns the newest events, at most `count`, oldest first. `next` is the cursor of the end of the log, and `hasMore`
-   * is false. If a filter rejects many events, only the newest 5,000 are examined.
+   * is false. At most the newest 5,000 events of the log are examined, even if the filter rejects most of them.
    */
   readLast(account: string, count: number, filter?: EventFilter): Promise<EventPage>;
 

@@ -5,7 +5,8 @@ import { channelOfNewEvents } from './redis-append.js';
 /**
  * Implements {@link EventLogNotifier} with Redis publish/subscribe. The script that appends events to a log also
  * publishes the notification. One connection serves all accounts, even on a Redis Cluster, where blocking
- * reads would need one connection per node. It subscribes only to the channels of accounts that have followers.
+ * reads would need one connection per node. The notifier subscribes only to the channels of accounts that have
+ * followers.
  */
 export class RedisEventLogNotifier implements EventLogNotifier {
   private readonly followers = new Map<string, Set<EventLogFollower>>();
@@ -26,9 +27,9 @@ export class RedisEventLogNotifier implements EventLogNotifier {
   follow(account: string): EventLogFollower {
     const channel = channelOfNewEvents(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
-    // A new follower is not notified of earlier events, so its first wait must end early. The caller then reads the
-    // log. If the channel is not yet subscribed, `onGap` ends the wait when the subscription begins. If it is, the
-    // first wait ends at once, because `hasMissedNothing` is false.
+    // A new follower is not notified of earlier events. Its first wait therefore ends early, so that the caller reads
+    // the log. For the first follower of a channel, `onGap` ends this wait when the subscription begins. For any
+    // later follower, the wait ends at once, because `hasMissedNothing` is false.
     const follower = new EventLogFollower(existing === undefined, (leaving) => {
       this.removeFollower(channel, leaving);
     });

@@ -89,7 +89,7 @@ export interface KnownContacts {
   upstream?: string;
   /**
    * The messaging service behind each upstream address from which a contact list was read. Key: hash of the
-   * address. Value: hash of the earliest address of the same service, which serves as the id of the service.
+   * address. Value: id of the service, which is the hash of the earliest known address of the service.
    */
   services: ReadonlyMap<string, string>;
   contacts: ListedContacts;
@@ -117,7 +117,7 @@ export interface ContactUpdate {
   event?: NewEvent;
 }
 
-/** What is known of a recipient: the contacts that own the phone number. */
+/** The known contacts that own the phone number of a recipient, and when the contact list was last read. */
 export interface Recipient {
   /**
    * At most 20 contacts that own the phone number. The contacts with the latest messages from or to the
@@ -134,17 +134,18 @@ export interface Recipient {
   isListSuspect: boolean;
 }
 
-/** The contacts of an account whose phone number is not known. */
+/** The contacts of an account for which neither a phone number nor a message is known. */
 export interface UnidentifiedContacts {
   /** When this result was read from Redis, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
-  /** The last read of the contact list; see {@link Recipient.listReadAt}. */
+  /** When the last read of the contact list started; see {@link Recipient.listReadAt}. */
   listReadAt?: number;
   /**
-   * The contacts for which neither the contact list nor a message has shown a phone number: no message of them is known.
-   * Deleted contacts are left out.
+   * The contacts without a known phone number and without a known message. Deleted contacts are left out. `isMissing` is
+   * true if the last contact list did not contain the contact. `wasRead` is true if the contact's messages were read at
+   * least once.
    */
-  contacts: Recipient['contacts'];
+  contacts: readonly { id: string; isMissing: boolean; wasRead: boolean }[];
 }
 
 /** The result of one read of the contact list, as it is passed to {@link FeedStore.commitContacts}. */
@@ -169,8 +170,8 @@ export interface ListCommit {
   upstream: string;
   service: string;
   /**
-   * The contacts to store. They are read and committed in batches. If the iteration throws, earlier batches
-   * may already be committed, but the contact list does not count as read.
+   * The contacts to store. They are committed in batches. If the iteration throws, earlier batches may already be
+   * committed, but the contact list does not count as read.
    */
   updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
   /**
@@ -313,10 +314,10 @@ export interface PollCommit {
    */
   dueInMs?: number;
   /**
-   * How the commit changes the baseline of the contact. An object starts a new baseline after stored state
-   * was lost. Until the new baseline is complete, new messages emit events only if their timestamp is later
-   * than `emitAfter` (milliseconds since 1970). `over` completes the baseline, and `unchanged` leaves the
-   * baseline as it is.
+   * How the commit changes the baseline of the contact. An object starts a new baseline, for example after stored
+   * state was lost. Until the new baseline is complete, new messages emit events only if their timestamp is later
+   * than `emitAfter` (milliseconds since 1970). `over` completes the baseline, and `unchanged` leaves the baseline
+   * as it is.
    */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
   /**
@@ -423,15 +424,15 @@ export interface FeedStore {
 
   /**
    * Stores the result of a poll of a contact.
-   * @returns undefined, and nothing is stored, if another poll of the contact was committed, or Redis restarted
-   * or failed over, since the poll started
+   * @returns the detection delays of new messages; undefined if nothing was stored, because another poll of the
+   * contact was committed, or Redis restarted or failed over, since the poll started
    */
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<CommittedPoll | undefined>;
 
   /**
    * Stores that a poll found the newest messages of a contact unchanged, and ends the claim of the contact.
    * Calls for the same account in one turn of the event loop are sent to Redis together.
-   * @returns when the account's next contact is due; undefined, and nothing is stored, if another poll of the
+   * @returns when the account's next contact is due; undefined if nothing was stored, because another poll of the
    * contact was committed, or Redis restarted or failed over, since the poll started
    */
   commitUnchangedPoll(
@@ -448,8 +449,8 @@ export interface FeedStore {
 
   /**
    * Requests that the contact of each phone number is polled within `ms` milliseconds, as {@link expeditePoll}
-   * does. If several contacts own a phone number, only the most likely recipient is polled. If no known contact
-   * owns one of the phone numbers, requests that the contact list is read soon.
+   * does. If several contacts own a phone number, only the most likely recipient is polled. If any of the phone
+   * numbers belongs to no known contact, requests that the contact list is read soon.
    */
   expeditePollsOfRecipients(
     account: string,
@@ -469,7 +470,9 @@ export interface FeedStore {
   /** Returns the known contacts that own a phone number. */
   recipientOf(account: string, phoneNumber: string): Promise<Recipient>;
 
-  /** Returns the contacts whose phone number is not known. Reads the ids of all contacts. */
+  /**
+   * Returns the contacts for which neither a phone number nor a message is known. Reads the ids of all contacts.
+   */
   unidentifiedContacts(account: string): Promise<UnidentifiedContacts>;
 
   overview(account: string): Promise<FeedOverview>;

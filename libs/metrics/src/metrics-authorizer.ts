@@ -5,7 +5,7 @@ import type { CommonEnvironment } from '#platform';
 
 /** A request for the metrics. */
 export interface MetricsRequest {
-  /** Address of the other end of the connection. */
+  /** IP address from which the connection was made: the caller's or a proxy's. */
   address: string | undefined;
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }

@@ -14,8 +14,8 @@ export const DELAY_BUCKET_BOUNDS_SECONDS = [
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Gauges of prom-client that are removed, because the suffix `_total` is only for counters. The gauges without
- * this suffix show the same values by type.
+ * Gauges of prom-client that are removed, because the suffix `_total` is only for counters. The same values, split by
+ * type, are in the gauges without this suffix.
  */
 const MISNAMED = [
   'nodejs_active_handles_total',

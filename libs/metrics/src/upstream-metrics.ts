@@ -82,7 +82,7 @@ export class UpstreamMetrics {
     return observeMethodCalls(upstream, observers);
   }
 
-  /** Wraps the budget in an object that counts its tokens, waits and refusals. */
+  /** Wraps the budget in an object that counts the tokens, waits and refusals of the budget. */
   observeBudget<T extends AdaptiveBudget>(budget: T): T {
     const observers: CallObservers<AdaptiveBudget> = {
       acquire: ({ parameters: [, , kind], outcome, seconds }) => {

@@ -3,7 +3,7 @@
  *
  * | | |
  * |---|---|
- * | `ports.ts` | interfaces that this library needs: upstream, look-ups of messages, wake-up jobs |
+ * | `ports.ts` | interfaces that this library needs to post sends, read messages and wake workers |
  * | `send/`    | the send: state machine, record, intake, idempotency keys, and the interface of the store |
  * | `lane/`    | processes lanes: POSTs, retries, look-ups of sends, confirmations, periodic tasks |
  * | `match/`   | finds out which of upstream's messages belongs to which send |

@@ -19,7 +19,7 @@ export interface Sender {
   /**
    * Returns the function that must be called right before a POST whose token of the request budget was taken by
    * `RelayStore.fence`. If this token has expired, the function takes a new one.
-   * @param requestedAt when the token was requested, by `performance.now()`
+   * @param requestedAt when the token was requested, as a value of `performance.now()`
    */
   budgetTokenCheckOf(account: string, requestedAt: number): BudgetTokenCheck;
 
@@ -61,15 +61,15 @@ export interface LookupReads {
 export interface LookupOptions {
   /**
    * If the last read of the contact list was earlier than this time (in milliseconds since 1970 by Redis' clock), the
-   * list is read again first. If that fails, the contacts that are already known are read. Absent: the age of the list
-   * does not matter.
+   * list is read again first. If the list cannot be read, only the messages of contacts that are already known are
+   * read. Absent: the age of the list does not matter.
    */
   minListReadAt?: number;
   /**
-   * If true, the read counts as complete only if the contact list was read at {@link minListReadAt} or later, the list
-   * contains all known contacts of the recipient, and the contacts whose phone number is not known were read at
-   * {@link minListReadAt} or later. Used when the send is posted after a complete look-up that does not find its
-   * message.
+   * If true, the read counts as complete only if three further conditions are met: the contact list was read at
+   * {@link minListReadAt} or later, the list contains all known contacts of the recipient, and the contacts whose
+   * phone number is not known were read at {@link minListReadAt} or later. Used if the send will be posted when a
+   * complete look-up does not find the send's message.
    */
   isListRequired?: boolean;
   /**

@@ -126,7 +126,7 @@ export class FeedTracer {
     try {
       return await endingWith(span, proceed);
     } finally {
-      // Another read of the same contact may have begun in the meantime and replaced this span.
+      // Another poll of the same contact may have begun in the meantime and stored its own span.
       if (this.polls.get(key)?.span === span) this.polls.delete(key);
     }
   }

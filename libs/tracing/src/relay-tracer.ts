@@ -3,8 +3,9 @@ import type { RelayStore, SendRecord, SendState, StateChange } from '#relay';
 import { type Attributes, isSampled, type SpanStart, type Tracing } from './tracing.js';
 
 /**
- * Traces the stages of sends: the wait in the queue, the POST, the look-ups, and the wait for the message. When a stage
- * ends, its span is created, even if the stage began in another process.
+ * Traces the stages of sends: the wait in the queue, the POST, the look-ups (searches for the send among the
+ * recipient's messages), and the wait for the message. When a stage ends, its span is created, even if the stage
+ * began in another process.
  */
 export class RelayTracer {
   constructor(private readonly tracing: Tracing) {}

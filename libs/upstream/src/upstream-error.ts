@@ -94,8 +94,9 @@ export class UpstreamReplyTooLargeError extends UpstreamReplyUnreadableError {
 }
 
 /**
- * Upstream's reply was not read completely: it is large, and this process was reading the maximum number of large
- * replies for too long, in total or from this upstream. A retry may succeed.
+ * Upstream's reply was not read completely, because it is large and this process waited too long until it might read
+ * another large reply. A process reads only a limited number of large replies at once, in total and per upstream. A
+ * retry may succeed.
  */
 export class TooManyLargeRepliesError extends UpstreamError {
   constructor() {

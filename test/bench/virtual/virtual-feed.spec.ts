@@ -100,7 +100,7 @@ describe('the poll schedule in a simulation in virtual time', () => {
       10,
     ],
   ])(
-    'has a detection delay whose mean and 95th percentile are forecast to within a factor of two (traffic: %s)',
+    'causes detection delays whose mean and 95th percentile differ from the forecast by at most a factor of two (traffic: %s)',
     (_name, traffic, requestsPerSecond) => {
       const schedule = ours({ contacts: traffic.contacts, requestsPerSecond, bounds: BOUNDS });
       const forecasts: DelayForecast[] = [];

@@ -117,7 +117,7 @@ describe.each([
     for (const id of others) expect(await blobs.list(id, '', 10)).toHaveLength(2);
   });
 
-  it('also deletes the data of the account that was written during or after its removal', async () => {
+  it('also deletes data that was written during or after the removal of the account', async () => {
     await removed('a');
     const keys = accountKeys(prefix, 'a');
     let writing = true;
@@ -185,7 +185,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('is performed by only one process at a time: a second process could still be erasing when a new account gets the same id', async () => {
+  it('is performed by only one process at a time, so that no process still erases data when a new account gets the same id', async () => {
     await removed('a');
     let other: number | undefined;
     let asked = false;

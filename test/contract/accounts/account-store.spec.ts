@@ -53,7 +53,7 @@ describe.each([
     expect(await other.revision()).toBe(stamps[3]);
   });
 
-  it('can be found and listed unchanged by every process as soon as they are added', async () => {
+  it('can be found and listed by every process, with exactly the stored values, as soon as they are added', async () => {
     expect([await store.list(), await store.find('a')]).toEqual([[], undefined]);
     await store.add(account('a', { polling: false, requestsPerSecond: 0.5 }));
     await store.add(account('b'));
@@ -71,7 +71,7 @@ describe.each([
     expect((await store.find('a'))?.sealedApiKey).toBe('1');
   });
 
-  it('do not lose a change that another process makes at the same time', async () => {
+  it('lose no change if two processes change the same account at the same time', async () => {
     await store.add(account('a', { requestsPerSecond: 0 }));
     const more = (before: StoredAccount): StoredAccount => ({
       ...before,

@@ -93,7 +93,7 @@ describe.each([
     expect(await stored()).toEqual({ [kept]: String(TIME) });
   });
 
-  it('are removed when the next use is recorded if an earlier build removed the API keys without their recorded uses', async () => {
+  it('that an earlier build left behind for removed API keys are removed when the next use is recorded', async () => {
     const ids = [await makeKey(), await makeKey(), await makeKey()];
     await record(Object.fromEntries(ids.map((id) => [id, TIME])));
     await redis.hdel(keyOf('api-keys'), ...ids);

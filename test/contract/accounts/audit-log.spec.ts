@@ -72,7 +72,7 @@ describe.each([
     expect(seen).toEqual(names.reverse());
   });
 
-  it('lists entries in the order in which they were appended, even if the clock of Redis was ahead at an earlier entry', async () => {
+  it('lists entries in the order in which they were appended, even if the clock of Redis was ahead when an earlier entry was appended', async () => {
     const ahead = `${Date.now() + DAY_MS}-7`;
     await redis.xadd(`${prefix}:{sales}:audit`, ahead, 'entry', JSON.stringify(entryOf('ahead')));
     await log.append('sales', entryOf('later'), 'frequent');
@@ -80,7 +80,7 @@ describe.each([
     expect(await shown()).toEqual(['last', 'later', 'ahead']);
   });
 
-  it('has separate limits for frequent and for rare entries: frequent entries never displace rare entries', async () => {
+  it('has separate limits for frequent and for rare entries, so that frequent entries never displace rare entries', async () => {
     await log.append('sales', entryOf('rare'), 'rare');
     for (let i = 0; i < 12; i += 1) await log.append('sales', entryOf(`frequent ${i}`), 'frequent');
     expect(await shown()).toEqual([...[11, 10, 9, 8, 7].map((i) => `frequent ${i}`), 'rare']);

@@ -108,7 +108,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
       expect(first).toMatchObject({ kind: 'message', message: { id: ids[0] }, send: null });
   });
 
-  it('returns all messages down to the oldest, even if upstream limits pages to 50 messages and the number of messages grows from 45 to 55', async () => {
+  it('returns every message, even if upstream limits pages to 50 messages and the number of messages grows from 45 to 55', async () => {
     harness.control('settings', { limitCap: 50 });
     const timestamp = Date.now() - 3_600_000;
     const ids = harness.createMessages(contact, { count: 45, timestamp, intervalMs: 1_000 });
@@ -120,7 +120,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     expect((await all('50')).map(idOf)).toEqual(ids.reverse());
   });
 
-  it('reads all messages only once if upstream lists them in random order, and then adds new messages from events', async () => {
+  it('reads all messages from upstream only once if upstream lists messages in random order, and then adds new messages from events', async () => {
     harness.control('settings', { order: 'random', limitCap: 20 });
     const ids = createMessages(60);
     await harness.sweep();
@@ -136,7 +136,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     expect(harness.countRequests(/messages/)).toBe(before);
   });
 
-  it('shows a new message only after its event is recorded, and until then makes the contact due for a poll', async () => {
+  it('returns a new message only after the event of the message is recorded, and until then makes the contact due for a poll', async () => {
     const ids = createMessages(3);
     await harness.sweep();
     await harness.takeDue();
@@ -150,7 +150,7 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     expect(await events.json()).toMatchObject({ events: [{ data: { message: { id: late } } }] });
   });
 
-  it('shows a send at its creation time, a scheduled send at its scheduled time, and a bound send as its message', async () => {
+  it('sorts sends by creation time and scheduled sends by scheduled time, and returns a bound send and its message as one entry', async () => {
     const ids = createMessages(3);
     await harness.sweep();
     const createdAt = Date.now() - 90_000;

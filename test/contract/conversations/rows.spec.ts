@@ -209,7 +209,7 @@ describe('the conversation of a contact', () => {
 });
 
 describe('a send in a conversation', () => {
-  it('is shown under its phone number until a contact has the number; the conversation of the contact then replaces that of the number', async () => {
+  it('is shown under its phone number until a contact has the number; the conversation of the contact then replaces the conversation of the number', async () => {
     const { harness } = here;
     const { order } = await accept(NUMBER, 'hello');
     expect(await row(NUMBER)).toMatchObject({
@@ -248,7 +248,7 @@ describe('a send in a conversation', () => {
     expect(shown?.lastActivityAt).toBeGreaterThanOrEqual(record.order.createdAt);
   });
 
-  it('counts as failed if it fails, as pending if it is resent, and no longer counts once it is removed', async () => {
+  it('counts as failed after a failure, as pending after a resend, and not at all after its removal', async () => {
     const { harness } = here;
     let record = await accept(NUMBER, 'refused');
     record = await transit(await transit(record, 'fenced'), 'refused');

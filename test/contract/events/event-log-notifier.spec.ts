@@ -186,7 +186,7 @@ describe('a listener for new events in the log', () => {
     }
   });
 
-  it('is optional: events are recorded even if the Redis user may not publish notifications for listeners', async () => {
+  it('is optional: events are recorded even if the Redis user has no permission to notify listeners', async () => {
     await one.redis.call('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
     const mute = open(server.url.replace(/\/\/[^@]*@/, '//mute:pw@'), 'failFast');
     await once(mute, 'ready');

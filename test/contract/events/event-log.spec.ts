@@ -95,7 +95,7 @@ describe('a read of the newest events', () => {
 });
 
 describe('an event’s id', () => {
-  it('is the same each time the same change is appended: the change is recorded only once', async () => {
+  it('is the same each time the same change is appended, so that the change is recorded only once', async () => {
     const change = event();
     await log.append(ACCOUNT, [change, change]);
     await log.append(ACCOUNT, [change, event()]);
@@ -249,7 +249,7 @@ describe('a read of the log', () => {
     },
   );
 
-  it('that starts at the end cursor returns only later events, even if the log was empty', async () => {
+  it('that starts at the end of the log returns only later events, even if the log was empty', async () => {
     const empty = await log.end(ACCOUNT);
     expect(await log.read(ACCOUNT, empty, 10)).toEqual({ events: [], next: empty, hasMore: false });
     await log.append(ACCOUNT, many(2));
@@ -288,7 +288,7 @@ describe('an event', () => {
     'nul \u0000 and \u001f',
     'lone \ud800 and \udc00 surrogates',
     '"quotes" \\ back </script>',
-  ])('is read with the same bytes every time, and its text is unchanged: %j', async (text) => {
+  ])('has the same bytes at every read, and contains exactly the recorded text: %j', async (text) => {
     await log.append(ACCOUNT, [event({ data: { message: { text } } })]);
     const [first] = await all();
     const found = await log.find(ACCOUNT, first?.id ?? '');
@@ -354,7 +354,7 @@ describe('event retention', () => {
     expect((await log.read(ACCOUNT, end, 10)).events.map(({ sequence }) => sequence)).toEqual([6]);
   });
 
-  it('that empties the log leaves it readable: a read without a cursor returns a valid cursor', async () => {
+  it('that removes all events leaves the log readable: a read without a cursor returns a valid cursor', async () => {
     await log.append(ACCOUNT, many(5));
     await dispatchAll();
     await log.trim(ACCOUNT, { ...keep, maxCount: 0 });
@@ -404,7 +404,7 @@ describe('consumers of the log', () => {
     expect(restarts).toEqual([]);
   });
 
-  it('first receive, in order, the events that a crashed consumer did not acknowledge, once the lease of that consumer expires', async () => {
+  it('receive the events that a crashed consumer did not acknowledge first and in order, after the lease of that consumer has expired', async () => {
     const dead = consumerOf('dead', 200);
     await log.append(ACCOUNT, many(6));
     const left = await take(dead, 4);

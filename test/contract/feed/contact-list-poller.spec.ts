@@ -134,7 +134,7 @@ describe('a read of the contact list', () => {
     expect(await harness.eventTypes()).toEqual([]);
   });
 
-  it('lets later polls emit the messages that arrived after the account was added, even if the only earlier read stopped during its commit', async () => {
+  it('loses no message that arrived after the account was added, even if the only earlier read stopped during its commit', async () => {
     await stopDuringFirstCommit();
     const before = await harness.store.knownContacts(ACCOUNT);
     const addedAt = before.now - 300_000;

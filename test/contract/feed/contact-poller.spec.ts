@@ -343,7 +343,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('emits, for a contact that was missing from earlier contact lists, only messages newer than one day before the last of these lists', async () => {
+  it('emits for a new contact only messages newer than one day before the last contact list without the contact', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });

@@ -70,7 +70,7 @@ describe('a first page that upstream fails to return', () => {
     return limits.flatMap((limit, i) => Array<number>((after[i] ?? 0) - (before[i] ?? 0)).fill(limit));
   }
 
-  it('is requested in full by the next poll after a single failure, because a message need not be the cause of the failure', async () => {
+  it('is requested in full again by the next poll after a single failure, because the cause may not be a message', async () => {
     const { contactId } = await here.createKnownContact(50);
     here.harness.control('faults', { match: { path: '/messages' }, fault: { kind: 'status', status: 500 } });
     expect(await limitsOfPoll(contactId)).toEqual([20, 10]);
@@ -130,7 +130,7 @@ describe('a new message whose page upstream cannot return', () => {
     },
   );
 
-  it('causes at most 20 requests per poll if upstream cannot return any message', async () => {
+  it('causes at most 20 requests per poll, even if upstream fails for every message of the contact', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'oldestFirst' });
     const { contactId, ids } = await here.createKnownContact(45);
@@ -146,7 +146,7 @@ describe('a new message whose page upstream cannot return', () => {
   });
 });
 
-describe('a message before the last page of an oldest-first list, if upstream cannot return that message,', () => {
+describe('a message that upstream cannot return, on a page before the last page of an oldest-first list,', () => {
   it('does not cause a read of all pages after each poll', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'oldestFirst', limitCap: PAGE_LIMIT });
@@ -193,7 +193,7 @@ describe('one failed request for the first page of messages', () => {
   });
 });
 
-describe('a missing message that an unreadable element may have hidden', () => {
+describe('a missing message that may have been the unreadable element of earlier reads', () => {
   it('starts to count as missing at the first complete read without unreadable elements', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);

@@ -254,7 +254,7 @@ describe('the lease of a claimed contact', () => {
     expect(await claim(other)).toMatchObject({ contactId: 'c' });
   });
 
-  it('can be renewed or ended without changing a due time that a commit or a hint set', async () => {
+  it('can be renewed or ended without a change of the due time that was set after the claim', async () => {
     await schedule('due', 'c', -100);
     const claimed = await claimInTime();
     await schedule('due', 'c', 60_000);
@@ -292,7 +292,7 @@ describe('the lease of a claimed contact', () => {
     expect(await claim(two)).toMatchObject({ contactId: 'c' });
   });
 
-  it('is reported as lost to the first worker after another worker has taken over the contact; the first worker cannot end the claim', async () => {
+  it('is reported to the first worker as lost after a second worker has taken over the contact; the first worker cannot end the claim of the second worker', async () => {
     const quick = new RedisPollQueue(redis, prefix, 1);
     await schedule('due', 'c', -100);
     const first = await claimInTime(quick);

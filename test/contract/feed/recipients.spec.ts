@@ -55,7 +55,7 @@ describe('the contacts of a phone number', () => {
     expect(await ownersOf()).toHaveLength(1);
   });
 
-  it('are polled earlier on request: the most likely contact that is not deleted becomes due; for a number without contacts, a read of the contact list is requested', async () => {
+  it('are polled earlier on request: the most likely contact becomes due or, if the number has no contact, a read of the contact list is requested', async () => {
     const { harness } = here;
     const own = harness.createContact(NUMBER);
     const second = harness.createContact('+15550000001', { referredBy: NUMBER });

@@ -155,7 +155,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)(
 );
 
 describe('a read of all pages during which another worker commits the newest messages', () => {
-  it('emits no message twice, and no later change of a message is missed', async () => {
+  it('emits no message twice, and misses no later change of a message', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
     const { contactId } = await here.createKnownContact(25);

@@ -85,7 +85,7 @@ describe('a read of a contact', () => {
     expect(await here.messageEvents()).toEqual(expect.arrayContaining(received(ids)));
   });
 
-  it('with an unchanged page stops the renewal of its lease before the commit that ends the claim', async () => {
+  it('that finds the same page as the last read stops the renewal of its lease before the commit that ends the claim', async () => {
     const { contactId } = await here.createKnownContact(5);
     const calls: string[] = [];
     const { store } = here.harness;
@@ -103,7 +103,7 @@ describe('a read of a contact', () => {
     expect(calls).toEqual(['off', 'commit']);
   });
 
-  it('with an unchanged page is not committed if another read of the contact was committed meanwhile', async () => {
+  it('that finds the same page as the last read is not committed if another read of the contact was committed meanwhile', async () => {
     const { contactId } = await here.createKnownContact(5);
     const state = await here.harness.store.contactState(ACCOUNT, contactId);
     const commit = (version: number, redisRun: string): Promise<unknown> =>

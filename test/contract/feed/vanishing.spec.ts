@@ -118,8 +118,8 @@ describe('a missing message', () => {
   });
 });
 
-describe('one of the newest messages, if it is deleted just before older messages are checked for changed flags,', () => {
-  it('is emitted as deleted by the polls of the next minutes; no sweep is needed', async () => {
+describe('one of the newest messages that is deleted just before older messages are checked for changed flags', () => {
+  it('is emitted as deleted by the polls of the next minutes, without a sweep', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(30);
     const timestamp = Date.now() - DAY_MS;
@@ -282,7 +282,7 @@ describe('during an outage that looks like an empty account,', () => {
     ['less than a minute', 32_000],
     ['more than a minute', MIN_ABSENCE_UNTIL_DELETED_MS + 2_000],
   ])(
-    'once most contacts and messages are back, the others are emitted as deleted only after they have been missing for another minute (time between two reads: %s)',
+    'contacts and messages that are still missing when most have returned are emitted as deleted only after another minute (time between two reads: %s)',
     async (_, betweenMs) => {
       const { harness } = here;
       const ids = await account();

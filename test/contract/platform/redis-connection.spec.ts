@@ -106,7 +106,7 @@ describe('a connection that fails fast', () => {
 });
 
 describe('a connection that waits for Redis', () => {
-  it('runs a command as soon as Redis is back', async () => {
+  it('runs a command as soon as Redis is available again', async () => {
     const client = await connected('patient');
     server.server.kill('SIGKILL');
     await server.server.exited;

@@ -111,7 +111,7 @@ describe('a fail-fast connection to a Redis Cluster', () => {
 });
 
 describe('a connection that waits for a Redis Cluster', () => {
-  it('runs a command as soon as the master of its key is back', async () => {
+  it('runs a command as soon as the master that holds the key of the command is available again', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const master = await cluster.masterOf('key');
@@ -123,8 +123,8 @@ describe('a connection that waits for a Redis Cluster', () => {
   });
 });
 
-describe('a connection that is opened while a master of the Redis Cluster is away', () => {
-  it('is established within ten seconds, and works once the master is back', async () => {
+describe('a connection that is opened while a master of the Redis Cluster does not respond', () => {
+  it('is established within ten seconds, and works when the master responds again', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const [first, second] = cluster.masters as [RedisProcess, RedisProcess];
@@ -142,7 +142,7 @@ describe('a connection that is opened while a master of the Redis Cluster is awa
 });
 
 describe('a read of the Redis clock for a key', () => {
-  it('reads the clock of the master that holds the key, even if all other masters are away', async () => {
+  it('reads the clock of the master that holds the key, even if no other master responds', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'failFast');
     const own = await cluster.masterOf('key');
@@ -187,7 +187,7 @@ describe('a process on a Redis Cluster', () => {
     expect(errors.length).toBeGreaterThan(0);
   });
 
-  it('starts while the Cluster is away, and connects when it is back', async () => {
+  it('starts while the Cluster is down, and connects when the Cluster is available again', async () => {
     const cluster = await started(startTestCluster);
     await Promise.all(cluster.masters.map((master) => master.end()));
     const client = await openRedisAndCheckRequirements(

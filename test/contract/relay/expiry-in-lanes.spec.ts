@@ -55,7 +55,7 @@ describe('a queued send that waits for the look-up of an earlier send', () => {
     expect((await find(head)).status).toBe('relaying');
   });
 
-  it('is checked for expiry at its expiresAt or maximum age, whichever comes first; no check is due once the send is cancelled', async () => {
+  it('is checked for expiry at its expiresAt or maximum age, whichever comes first; after a cancellation, no check is due', async () => {
     const head = await blockingHead();
     const id = await accept({ message: 'second', expiresAt: Date.now() + 20_000 });
     const dueIn = await endsInMs(3_600_000);

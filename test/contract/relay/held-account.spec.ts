@@ -151,7 +151,7 @@ describe('sends of an account whose key upstream refuses', () => {
     expect(await upstreamEvents()).toEqual(['upstream.unavailable', 'upstream.recovered']);
   });
 
-  it('wait after the third consecutive 403; only the first two sends fail', async () => {
+  it('wait from the third consecutive 403 on; only the sends that got the first two 403 answers fail', async () => {
     const { lanes, probe } = process();
     const ids = ['n1', 'n2', 'n3', 'n4'].map((text) => accept(ONE, text));
     const [one = '', two = '', three = '', four = ''] = await Promise.all(ids);

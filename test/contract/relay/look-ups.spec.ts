@@ -20,7 +20,7 @@ function lookupsOf({ lookups }: Send): SendLookup[] {
 const outcomesOf = (send: Send): string[] => lookupsOf(send).map(({ outcome }) => outcome);
 
 describe('the look-ups of a send', () => {
-  it('record the contact, the number of messages read, and the time before which messages are ignored; the last look-up has the outcome `found`', async () => {
+  it('record the contact, the number of messages read, the time before which messages are ignored, and the outcome', async () => {
     failPosts('timeoutAfter');
     const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
@@ -89,7 +89,7 @@ describe('the look-ups of a send', () => {
     expect(outcomesOf(send).at(-1)).toBe('not_found');
   });
 
-  it('stay with the send when it is resolved, and are not in events', async () => {
+  it('are kept when the send is resolved, and are not part of events', async () => {
     failPosts('resetBefore');
     const id = await accept();
     const { lookups } = await relayUntil(id, 'unknown');

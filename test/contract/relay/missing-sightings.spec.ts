@@ -22,7 +22,7 @@ describe('an accepted send whose message does not appear', () => {
     expect(await sendEvents()).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
 
-  it('requests an early poll of its contact, even if upstream created the contact for this send', async () => {
+  it('causes an early poll of the recipient’s contact, even if upstream created that contact for the send', async () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
     // The recipient is not a known contact yet, so one early read of the contact list is requested.

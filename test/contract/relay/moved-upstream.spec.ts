@@ -131,7 +131,7 @@ describe('before the first read of the contact list at a new upstream address of
     expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('a worker that still uses the former address posts a send that was stored for the new address only when the send is one minute old', async () => {
+  it('a worker that still uses the former address does not post a send for the new address until the send is one minute old', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     await harness.list.poll(ACCOUNT);

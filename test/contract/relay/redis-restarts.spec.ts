@@ -37,7 +37,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is bound to its message if Redis lost the record of its POST and a poll finds the message before the send is retried', async () => {
+  it('is bound to its message if Redis lost the record of the POST but a poll finds the message before the next attempt', async () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
@@ -48,7 +48,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is bound to its message if it was scheduled, Redis lost the record of its POST, and a poll finds the message before the send is queued again', async () => {
+  it('that was scheduled is bound to its message if Redis lost the record of the POST but a poll finds the message before the send is queued again', async () => {
     const sendAt = Date.now() + 2_000;
     const id = await accept({ sendAt });
     const before = await memory();
@@ -118,7 +118,7 @@ describe('a send', () => {
     expect(posts()).toBe(0);
   });
 
-  it('expires at its maximum age although many sends before it were queued before a Redis restart', async () => {
+  it('expires at its maximum age even if its lane contains earlier sends from before a Redis restart', async () => {
     for (const message of ['n0', 'n1', 'n2']) await accept({ message });
     await (await memory()).restore(relay.redis);
     const id = await accept({ message: 'n3' });
@@ -166,7 +166,7 @@ describe('a send', () => {
     }
   });
 
-  it('has a confirmation period that begins at the Redis restart, even if no lane of the account ran between the restart and the sendAt of the send', async () => {
+  it('that was scheduled before a Redis restart has a confirmation period that begins at the restart, even if no lane of the account runs before the sendAt', async () => {
     const sendAt = Date.now() + 2_000;
     const id = await accept({ sendAt });
     await (await memory()).restore(relay.redis);

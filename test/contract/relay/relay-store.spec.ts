@@ -127,7 +127,7 @@ const eventTypes = async (): Promise<string[]> =>
 const keys = (): Promise<string[]> => redis.keys(`${prefix}:*`);
 
 describe('The look-ups of a send', () => {
-  it('are stored with the state of the send, are kept at each transition, and are not in events', async () => {
+  it('are stored with the state of the send, are kept at each transition, and are not part of events', async () => {
     const begun = await applyAll(await insert(), 'fenced', 'ambiguous');
     expect(begun.state).not.toHaveProperty('lookups');
     const candidates = [{ contactId: 'c1', messageId: 'm1', sentAt: 1, reason: 'r' }];
@@ -216,7 +216,7 @@ describe('Marking a send as relaying and taking the token for its POST in one st
 });
 
 describe('The next check for the message of an accepted send', () => {
-  it('is scheduled only if the previous check is due and the send is unchanged', async () => {
+  it('is scheduled only if the previous check is due and the send has not changed since it was read', async () => {
     const accepted = async (): Promise<SendRecord> => {
       const fenced = await applyAll(await insert(), 'fenced');
       const record = await applyTo(fenced, 'accepted', { confirmInMs: 0 });
@@ -318,7 +318,7 @@ describe('storing a new send', () => {
     expect(woken).toHaveLength(1);
   });
 
-  it('with a used idempotency key and another body is refused, and stores nothing', async () => {
+  it('with a used idempotency key and a different body is refused, and stores nothing', async () => {
     await intake.accept(ACCOUNT, request, key('k', 'a1'));
     const before = (await keys()).length;
     await expect(intake.accept(ACCOUNT, request, key('k', 'b2'))).rejects.toThrow(IdempotencyKeyReusedError);
@@ -432,7 +432,7 @@ describe('a change of a send', () => {
     expect(await eventTypes()).toEqual([]);
   });
 
-  it('is written together with its event, which shows the changed send', async () => {
+  it('is written together with its event, which contains the changed send', async () => {
     const record = await applyAll(await insert(), 'fenced', 'accepted');
     const { events } = await log.read(ACCOUNT, undefined, 10);
     expect(JSON.parse(events[0]?.data ?? '{}')).toMatchObject({

@@ -115,7 +115,7 @@ describe('a send that is resent', () => {
 
 describe('an unknown send', () => {
   it.each(['sent', 'failed'] as const)(
-    'that is resolved as %s gets this status, and is still bound to its message later',
+    'that is resolved as %s gets this status, and is bound to its message if the message appears later',
     async (outcome) => {
       relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
       failPosts({ kind: 'resetAfter' });
@@ -132,7 +132,7 @@ describe('an unknown send', () => {
     },
   );
 
-  it('cannot be resent after its expiresAt, and a queued send cannot be resolved', async () => {
+  it('cannot be resent after its expiresAt; unlike an unknown send, a queued send cannot be resolved', async () => {
     failPosts({ kind: 'resetBefore' });
     const expiresAt = Date.now() + 1_500;
     const id = await accept({ expiresAt });

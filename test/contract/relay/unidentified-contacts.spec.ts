@@ -31,7 +31,7 @@ beforeEach(() => {
   relay.harness.control('settings', { contactPhoneField: null });
 });
 
-describe('a send that upstream may have accepted, while contacts show no phone number', () => {
+describe('a send that upstream may have accepted, if contacts have no phone number,', () => {
   beforeEach(() => {
     failPosts({ kind: 'resetAfter' });
   });
@@ -42,7 +42,7 @@ describe('a send that upstream may have accepted, while contacts show no phone n
     expect(posts()).toBe(1);
   });
 
-  it('is found in a contact that had no messages when it was last read', async () => {
+  it('is found in a contact that had no messages at the last read', async () => {
     createContact(NUMBER);
     await relay.harness.sweep();
     await relayUntil(await accept(), 'sent');
@@ -62,7 +62,7 @@ describe('a send that upstream may have accepted, while contacts show no phone n
     expect(posts()).toBe(1);
   });
 
-  it('is not posted again while the messages of such a contact cannot be read', async () => {
+  it('is not posted again while the messages of a contact cannot be read', async () => {
     failReads(createContact(NUMBER), 500);
     const id = await accept();
     await untilIncomplete(id);
@@ -72,7 +72,7 @@ describe('a send that upstream may have accepted, while contacts show no phone n
     expect(posts()).toBe(1);
   });
 
-  it('is not posted again while upstream shows neither contacts nor messages', async () => {
+  it('is not posted again while upstream returns neither contacts nor messages', async () => {
     createContact(NUMBER);
     await relay.harness.list.poll(ACCOUNT);
     const id = await accept();
@@ -84,15 +84,15 @@ describe('a send that upstream may have accepted, while contacts show no phone n
     expect(posts()).toBe(1);
   });
 
-  it('is found in the last of more such contacts than one look-up reads', async () => {
-    for (let n = 0; n < 50; n += 1) createContact(`+1415555${1_000 + n}`);
+  it('is found even if there are more contacts than one look-up reads', async () => {
+    for (let n = 0; n < 120; n += 1) createContact(`+1415555${1_000 + n}`);
     createContact(NUMBER);
     await relayUntil(await accept(), 'sent');
     expect(posts()).toBe(1);
   });
 });
 
-describe('a send that upstream did not accept, while contacts show no phone number', () => {
+describe('a send that upstream did not accept, if contacts have no phone number,', () => {
   beforeEach(() => {
     failPosts({ kind: 'resetBefore' });
   });
@@ -102,6 +102,15 @@ describe('a send that upstream did not accept, while contacts show no phone numb
     await relayUntil(await accept(), 'accepted');
     expect(posts()).toBe(2);
     expect(relay.harness.countRequests(/^GET .*messages/)).toBeGreaterThanOrEqual(5);
+  });
+
+  it('is posted again without reads of contacts without messages if they are more than a hundred', async () => {
+    for (let n = 0; n < 101; n += 1) createContact(`+1415555${1_000 + n}`);
+    await relay.harness.sweep();
+    const before = relay.harness.countRequests(/^GET .*messages/);
+    await relayUntil(await accept(), 'accepted');
+    expect(posts()).toBe(2);
+    expect(relay.harness.countRequests(/^GET .*messages/)).toBe(before);
   });
 
   it('is posted again although upstream answers 404 for a listed contact', async () => {

@@ -79,7 +79,7 @@ describe('an outage of upstream', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(4);
   });
 
-  it('shows the latest reason, keeps its start time, and can change from unreachable to refused but not back', async () => {
+  it('keeps its start time, has the latest reason, and can change from unreachable to refused but not back', async () => {
     await one.recordOutage('a', 'away', 'first');
     const { since } = await outage();
     await two.recordOutage('a', 'refused', 'second');
@@ -170,7 +170,7 @@ describe('the probes that detect the end of an outage', () => {
 });
 
 describe('403 answers of upstream', () => {
-  it('are counted across all processes, until another answer or the end of an outage resets the count', async () => {
+  it('are counted across all processes, until a different answer or the end of an outage resets the count', async () => {
     expect([await one.countForbidden('a'), await two.countForbidden('a')]).toEqual([1, 2]);
     await one.resetForbidden('a');
     expect(await two.countForbidden('a')).toBe(1);

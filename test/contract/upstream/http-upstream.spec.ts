@@ -92,7 +92,7 @@ const accepted = (): number => simulator.ledger.read({ kinds: ['send.accepted'] 
 const contacts = (): { id: string }[] =>
   (simulator.control('contacts', { count: 1 }) as { contacts: { id: string }[] }).contacts;
 
-describe('a gateway whose upstream address is that of another Tidings gateway instead of the messaging service', () => {
+describe('a gateway that is configured with another Tidings gateway as its upstream', () => {
   it.each([
     [508, false],
     [404, false],
@@ -361,7 +361,7 @@ describe('a send', () => {
     expect(Buffer.from(message).toString()).toBe(message);
   });
 
-  it('never shows the API key in an error', async () => {
+  it('fails with an error that never contains the API key', async () => {
     for (const fault of ['status', 'timeoutBefore', 'resetBefore', 'html']) {
       strike(fault);
       const error = await failure(upstream.send({ ...address, apiKey: 'simulator-key' }, SEND));
@@ -413,7 +413,7 @@ describe('a send that cannot be completed', () => {
     expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('is not started after its time limit, but is still written if the time limit passes while the connection is established', async () => {
+  it('is not started after its time limit, but is still written to upstream if the limit passes while the connection is being established', async () => {
     let bytes = 0;
     let connections = 0;
     const to = await listen(
@@ -570,7 +570,7 @@ describe('a read', () => {
     },
   );
 
-  it('has its whole timeout after a wait for a new budget token, and ends with that timeout', async () => {
+  it('that had to wait for a new budget token has its full timeout after the wait', async () => {
     let checks = 0;
     const check = async (): Promise<void> => {
       checks += 1;

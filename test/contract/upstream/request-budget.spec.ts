@@ -114,7 +114,7 @@ describe('the budget of an account', () => {
     expect(left.length).toBeGreaterThan(80);
   });
 
-  it('gives reads of older messages, while no other request waits, the tokens that a full bucket cannot hold, so that a burst of polls finds enough tokens', async () => {
+  it('keeps enough tokens for a burst of polls, because reads of older messages get only the tokens that a full bucket cannot hold', async () => {
     const rate = 20;
     await hammer(rate, { deep: 4 }, 1_500);
     const polls: Promise<unknown>[] = [];

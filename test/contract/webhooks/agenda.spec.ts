@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 describe('the schedule of due webhooks', () => {
-  it('contains each webhook with pending deliveries, with a time that is not later than the due time of its next delivery', async () => {
+  it('contains each webhook with pending deliveries, and makes the webhook due no later than its next delivery', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...STEPS), { maxLength: 40 }),

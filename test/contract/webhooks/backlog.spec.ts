@@ -210,7 +210,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([]);
   });
 
-  it('logs once the time range of those events above its limit that were deleted from the event log; if none was deleted, logs nothing', async () => {
+  it('causes one log line with the time range of the events that were deleted before the backlog had room for them, and no log line if there are none', async () => {
     const lost = (): unknown[] => on.harness.lines.filter(({ lostFrom }) => lostFrom !== undefined);
     const timeOf = (event: LoggedEvent | undefined): string =>
       new Date(Number(event?.position.split('-')[0])).toISOString();
@@ -282,7 +282,7 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 11);
   });
 
-  it('counts as missed when the webhook is disabled, as do the events above the limit, even if retention removes the records of the deliveries', async () => {
+  it('counts as missed after the webhook is disabled, together with the events above the limit, even if retention removes the deliveries', async () => {
     const id = await subscribe();
     const events = await dispatched(MAX_PENDING_DEAD + 10);
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });

@@ -236,7 +236,7 @@ describe('a hostile address', () => {
     await reach();
   });
 
-  it('is refused when a delivery connects, even if the host name had a public address or none at the creation of the webhook', async () => {
+  it('is refused when a delivery connects, even if the host name had a public address or no address at the creation of the webhook', async () => {
     const resolve = resolver();
     const urls = Object.keys(CHANGING).map((name) => `https://${name}:${listener.port}/hook`);
     const check = new WebhookUrlChecker(strict, resolve);

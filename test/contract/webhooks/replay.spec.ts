@@ -88,7 +88,7 @@ describe('a replay', () => {
   });
 
   it.each(['failed', 'missed', 'pending', 'all'] as const)(
-    'of %s deliveries makes as many deliveries due as a dry run counts, and the dry run changes no stored data',
+    'of %s deliveries makes the number of deliveries due that a dry run returns, and the dry run changes no stored data',
     async (scope) => {
       await on.harness.record(450);
       const id = await subscribe();

@@ -114,7 +114,7 @@ describe('the signature of a delivery, verified by standardwebhooks and svix,', 
     expect(await secrets.find(ACCOUNT, endpoint.id)).toBe(fourth);
   });
 
-  it('is invalid for another body, id or timestamp', async () => {
+  it('is invalid if the body, the id or the timestamp is changed', async () => {
     const { secret } = await harness.endpoints.create(ACCOUNT, { url: receiver.url });
     const got = await delivered();
     const forged = (headers: object, body = got.body): Received => ({

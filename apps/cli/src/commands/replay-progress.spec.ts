@@ -19,7 +19,7 @@ async function follow(...pending: number[]): Promise<{ outcome: string; shown: n
 }
 
 describe('a replay that the command line follows', () => {
-  it('has ended when no delivery is pending, and never shows less progress than before', async () => {
+  it('ends when no delivery is pending, and its displayed progress never decreases', async () => {
     expect(await follow(14, 10, 7, 8, 0)).toEqual({
       outcome: 'ended',
       shown: [0, 0, 3, 3, 10],

@@ -57,7 +57,7 @@ async function reached(state: LiveState): Promise<void> {
 }
 
 describe('the live events of the console', () => {
-  it('tell each listener to read its data again when the first connection opens, because events may have occurred since the listener read its data', async () => {
+  it('tell a listener to read its data again when the first connection opens, because events before the connection are not received', async () => {
     const onGap = jest.fn();
     live.listen({ types: ['message.*'], onGap });
     await settle();
@@ -77,7 +77,7 @@ describe('the live events of the console', () => {
     expect(onGap).toHaveBeenCalledTimes(1);
   });
 
-  it('start with new events only, after a period without listeners, and tell the new listener to read its data again', async () => {
+  it('contain only new events after a period without listeners, and tell the new listener to read its data again', async () => {
     const stop = live.listen({ types: ['message.*'] });
     await settle();
     connections[0]?.send('id: 7\n\n');
@@ -91,7 +91,7 @@ describe('the live events of the console', () => {
     expect(onGap).toHaveBeenCalledTimes(1);
   });
 
-  it('are requested again some time after a proxy rejected the request', async () => {
+  it('are requested again after a wait if a proxy rejected the request', async () => {
     rejections = [404];
     const onGap = jest.fn();
     live.listen({ types: ['message.*'], onGap });

@@ -27,7 +27,7 @@ describe('the rows of the conversation list', () => {
     expect(shown([], [row('a', 5), row('a', 4)])).toEqual(['a 5']);
   });
 
-  it('contain the row of a contact instead of the row of its phone number once the contact exists', () => {
+  it('contain the row of a new contact instead of the row of the phone number of the contact', () => {
     const number = row('+15551230001', 1, { contactId: null });
     expect(shown([number], [row('a', 2, { replaces: '+15551230001' })], { isSearch: true })).toEqual(['a 2']);
   });

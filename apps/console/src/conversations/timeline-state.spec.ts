@@ -89,12 +89,12 @@ describe('the timeline in the console', () => {
     expect(keys(after(page([message('b', 2), message('a', 1)], 1)))).toEqual(['message a', 'message b']);
   });
 
-  it('keeps a message whose event arrived after the page was requested', () => {
+  it('keeps a message that is missing from a page if the event of the message arrived after the page was requested', () => {
     const state = after(event('message.received', 'b', 2, 20), page([message('a', 1)], 10));
     expect(keys(state)).toEqual(['message a', 'message b']);
   });
 
-  it('no longer shows a message that is missing from a page requested later', () => {
+  it('removes a known message that is missing when the first page is read again', () => {
     const state = after(page([message('b', 2), message('a', 1)], 10), page([message('a', 1)], 20));
     expect(keys(state)).toEqual(['message a']);
   });
@@ -108,7 +108,7 @@ describe('the timeline in the console', () => {
     expect(keys(state)).toEqual([]);
   });
 
-  it('keeps the earlier pages when the first page is read again', () => {
+  it('keeps the pages of earlier messages when the page of the newest messages is read again', () => {
     const state = after(
       page([message('d', 4), message('c', 3)], 10, { next: 'x' }),
       {
@@ -132,7 +132,7 @@ describe('the timeline in the console', () => {
     expect(state.earlier).toBe('later');
   });
 
-  it('replaces a send with its message once the message is known', () => {
+  it('replaces a send with its message when the message is known', () => {
     const state = after(page([send('s', 1)], 10), event('message.sent', 'm', 2, 20, 's'));
     expect(keys(state)).toEqual(['message m']);
     expect(keys(reduceTimeline(state, { type: 'send', send: sendOf('s', 1), now: 30 }))).toEqual([
@@ -140,7 +140,7 @@ describe('the timeline in the console', () => {
     ]);
   });
 
-  it('shows a status update that arrived before its send, and ignores an update with an earlier revision', () => {
+  it('applies a status update that arrived before the send itself, and ignores an update with an earlier revision', () => {
     const state = after(
       update('s', 'relaying', 1, 10),
       { type: 'send', send: sendOf('s', 1), now: 20 },

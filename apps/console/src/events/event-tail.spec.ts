@@ -94,7 +94,7 @@ describe('the list of the latest events in the console', () => {
     tail.close();
   });
 
-  it('shows an error of a read, and continues at the same event when a read is requested again', async () => {
+  it('shows the error of a failed read, and the next requested read continues at the same event', async () => {
     let isBroken = true;
     const read = logOf(events(1, 3), 2);
     const tail = new EventTail({

@@ -88,19 +88,19 @@ describe('the overview of the console', () => {
     ]);
   });
 
-  it('shows the reason if the gateway names none of the affected accounts', () => {
+  it('shows the reason without account names if the gateway names none of the affected accounts', () => {
     expect(textsOf({ ...STATUS, readiness: readinessOf('upstream_down', [], 1) })).toEqual([
       'the reason upstream_down',
     ]);
   });
 
-  it('shows the reason unchanged if it affects the whole installation, not single accounts', () => {
+  it('shows, without account names, a reason that affects the whole installation', () => {
     expect(textsOf({ ...STATUS, readiness: readinessOf('no_worker', [], 1) })).toEqual([
       'the reason no_worker',
     ]);
   });
 
-  it('shows every reason unchanged if the API key may not read the account status', () => {
+  it('shows every reason in the words of the gateway if the API key may not read the account status', () => {
     const readiness = readinessOf('upstream_down', ['default']);
     expect(findingsOf({ readiness, status: undefined, webhooks: undefined })).toEqual([
       { text: 'the reason upstream_down' },

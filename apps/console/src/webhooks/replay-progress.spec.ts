@@ -12,7 +12,7 @@ function after(count: number, ...pending: number[]): ReplayProgress {
 }
 
 describe('the progress of a replay', () => {
-  it('is the number of deliveries that are no longer pending, and ends when no delivery is pending', () => {
+  it('is the number of deliveries that are no longer pending; the replay has ended when no delivery is pending', () => {
     expect(after(10, 10, 7)).toMatchObject({ done: 3, total: 10, status: 'running' });
     expect(after(10, 10, 7, 0)).toMatchObject({ done: 10, total: 10, status: 'ended' });
   });

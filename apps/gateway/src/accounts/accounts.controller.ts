@@ -116,7 +116,7 @@ export class AccountsController {
   @ApiOperation({
     operationId: 'changeAccount',
     summary: 'Update an account',
-    description: `Omitted fields stay unchanged. The new settings take effect immediately in every process. A \`baseUrl\` with another origin requires a new \`apiKey\`. ${PERMISSIONS}`,
+    description: `Fields that the request omits keep their current values. The new settings take effect immediately in every process. If the new \`baseUrl\` has a different origin than the current \`baseUrl\`, the request must also contain a new \`apiKey\`. ${PERMISSIONS}`,
   })
   @ApiOkResponse({ type: AccountView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body', 'unsupported_media_type')
@@ -164,7 +164,7 @@ export class AccountsController {
   })
   @ApiNoContentResponse({
     description:
-      'Tidings will emit events for the deletion of all contacts and messages that the messaging service no longer shows.',
+      'The confirmation is stored. At the next read of all contacts and messages, Tidings emits events for the deletion of those that are still missing at the messaging service.',
   })
   @ApiProblems('not_found')
   async confirmDeletions(
@@ -188,7 +188,7 @@ function mayChange(caller: Principal, id: string): void {
 function onlyOperators(): Problem {
   return new Problem(
     'forbidden',
-    'Only API keys of the account `default` with the scope `admin` can change accounts.',
+    'Only API keys of the account `default` with the scope `admin` can add, change and delete accounts.',
   );
 }
 

@@ -94,7 +94,7 @@ describe('an account', () => {
     }
   });
 
-  it('requires a new upstream API key if its base URL is changed to another origin', async () => {
+  it('requires a new upstream API key if its base URL is changed to a different origin', async () => {
     await add(SALES);
     for (const baseUrl of [
       'https://other.example/v1',

@@ -79,7 +79,7 @@ export class ApiKeysController {
     if (ownEnd !== undefined && (end === undefined || end > ownEnd)) {
       throw new Problem(
         'forbidden',
-        `The API key cannot create an API key that is valid longer than itself. Set \`expiresAt\` to ${new Date(ownEnd).toISOString()} or earlier.`,
+        `The new API key must not expire later than the API key of the caller. Set \`expiresAt\` to ${new Date(ownEnd).toISOString()} or earlier.`,
       );
     }
     const wanted = { account, name, scopes, ...(end === undefined ? {} : { expiresAt: end }) };

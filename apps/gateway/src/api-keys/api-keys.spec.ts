@@ -77,7 +77,7 @@ describe('an API key', () => {
     expect(stored).not.toContain(key.slice('tidings_'.length));
   });
 
-  it('shows at every gateway when the API key or one of its tokens was last used', async () => {
+  it('is listed with the time at which the API key or one of its tokens was last used at any gateway', async () => {
     const { id, key } = await make();
     const { id: idOfToken, key: keyOfToken } = await make();
     const lastUseOf = async (wanted: string): Promise<unknown> =>

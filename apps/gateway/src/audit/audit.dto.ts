@@ -55,7 +55,8 @@ export class AuditEntryView implements AuditEntry {
   account!: string;
   @ApiProperty({
     example: 'key_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
-    description: 'Id of the API key of the caller; for a token, of the API key that created the token.',
+    description:
+      'Id of the API key that the caller used. If the caller used a token, id of the API key that created the token.',
   })
   keyId!: string;
   @ApiPropertyOptional({

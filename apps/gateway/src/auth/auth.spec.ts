@@ -110,7 +110,7 @@ describe('An API key', () => {
   });
 });
 
-describe('A handler under /v1 without a required scope', () => {
+describe('A handler under /v1 that declares no required scope', () => {
   it('rejects an API key with all scopes, even if the handler is marked as public', async () => {
     @Controller('v1/forgotten')
     class Forgotten {

@@ -107,7 +107,7 @@ describe('the rate limit of an API key', () => {
   });
 
   it.each(['SIGSTOP', 'SIGKILL'] as const)(
-    'delays the 503 response by at most two seconds after the signal %s has made Redis unavailable',
+    'does not delay the 503 response by more than two seconds while Redis is unavailable (after the signal %s)',
     async (signal) => {
       redis.server.kill(signal);
       try {

@@ -40,7 +40,7 @@ afterEach(() => {
 const passIntervals = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(count * INTERVAL_MS);
 
 describe('the watch for revocations', () => {
-  it('notifies each listener of a revoked id once and within one interval; listeners of other ids are not notified', async () => {
+  it('notifies the listeners of a revoked id once, within one interval, and does not notify listeners of other ids', async () => {
     revocations.revoked.push('tok_1');
     const notified: string[] = [];
     const follow = (name: string, ...ids: string[]): Promise<() => void> =>

@@ -370,7 +370,7 @@ function documented(): { name: string; method: string; path: string; body?: obje
   );
 }
 
-it('the OpenAPI document shows for each operation whether it accepts tokens', () => {
+it('the OpenAPI document says which operations accept tokens', () => {
   const acceptsTokens = (rule: Entry['rule'] = 'public'): boolean =>
     ['contact', 'filtered', 'denied'].includes(rule);
   const { paths } = describeApi(gateway.app) as unknown as ApiDocument;

@@ -24,7 +24,7 @@ export class TokensController {
     summary: 'Create a token for a browser',
     description:
       'Send the token in the header `Authorization: Bearer <token>`. The token stops working when it expires or is revoked, and when the API key that created the token expires or is revoked. ' +
-      'An API key can give a token only its own scopes. The token has a rate limit of its own, and its requests also count towards the rate limit of the API key.',
+      'An API key can give a token only scopes that the API key has. The token has a rate limit of its own, and the requests with the token also count towards the rate limit of the API key.',
   })
   @ApiCreatedResponse({ type: CreatedTokenView })
   @ApiProblems(

@@ -61,7 +61,7 @@ export class CreateTokenDto {
 
   @ApiProperty({
     description:
-      'Time until the token expires, in seconds. If the API key expires earlier, the token expires at the same time.',
+      'Time until the token expires, in seconds. If the API key that creates the token expires earlier, the token expires together with the API key.',
     default: DEFAULT_LIFETIME_SECONDS,
   })
   @Optional()

@@ -9,7 +9,7 @@ export class CallerView {
   @ApiProperty({
     example: 'key_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
     description:
-      'Id of the API key; for a token, of the API key that created the token. The id is `environment` for the API key in the environment variable `API_KEY`.',
+      'Id of the API key that the caller used. If the caller used a token, id of the API key that created the token. The id is `environment` for the API key in the environment variable `API_KEY`.',
   })
   keyId!: string;
   @ApiProperty({

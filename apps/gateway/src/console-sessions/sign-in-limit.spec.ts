@@ -10,7 +10,7 @@ const codeOf = async (attempt: Promise<unknown>): Promise<string> =>
   );
 
 describe('the limit of failed sign-ins', () => {
-  it('counts only sign-ins with an invalid API key; above the limit, it rejects a sign-in without checking its API key', async () => {
+  it('counts only sign-ins with an invalid API key; above the limit, a sign-in is rejected before the API key is checked', async () => {
     const limit = new SignInLimit(2);
     const succeed = (): Promise<string> => Promise.resolve('signed in');
     const breakDown = (): Promise<never> => Promise.reject(new Error('Redis is away'));
@@ -29,7 +29,7 @@ describe('the limit of failed sign-ins', () => {
     ['2001:db8::1', '2001:db8:0:0:5:6:7:8', '2001:db8:1::1'],
     ['::1', '::2', '1::1'],
     ['::ffff:192.0.2.1', '::ffff:192.0.2.1', '::ffff:192.0.2.2'],
-  ])('counts the addresses %s and %s as one client, and %s as another client', async (one, same, other) => {
+  ])('counts the addresses %s and %s as one client, and %s as a second client', async (one, same, other) => {
     const limit = new SignInLimit(1);
     expect(await codeOf(limit.guard(one, fail))).toBe('unauthenticated');
     expect(await codeOf(limit.guard(same, fail))).toBe('rate_limited');

@@ -48,7 +48,7 @@ async function read(path: string, from = gateway): Promise<unknown> {
 }
 
 describe('Contacts', () => {
-  it('are returned as upstream shows them, but with ids as text', async () => {
+  it('are returned as upstream returns them, except that ids become text', async () => {
     gateway.upstream.contacts = [{ id: 7, name: 'Ada', extra: { deep: [1, null] } }, { id: 'b' }];
     expect(await read('/v1/contacts')).toEqual({
       contacts: [{ id: '7', name: 'Ada', extra: { deep: [1, null] } }, { id: 'b' }],
@@ -187,7 +187,7 @@ describe('A repeated read of contacts or messages', () => {
     expect(caching.upstream.calls).toEqual(['contacts fresh=1']);
   });
 
-  it('within READ_CACHE_MS returns a new response from upstream if the last response was for another account', async () => {
+  it('within READ_CACHE_MS returns a new response from upstream if the last response was for a different account', async () => {
     await addOtherAccount();
     const environment = { READ_CACHE_MS: '300000' };
     await using caching = await startTestGateway({ redisUrl: redis.url, environment });

@@ -7,7 +7,8 @@ const DIRECTIONS = ['inbound', 'outbound', 'other'] as const;
 @ApiSchema({ name: 'Conversation' })
 export class ConversationView {
   @ApiProperty({
-    description: 'Id of the contact, or the phone number while no contact has that phone number.',
+    description:
+      'Id of the contact. If no contact has the phone number of the conversation, the id is the phone number.',
     example: 'con_8cf49639261462f7',
   })
   id!: string;
@@ -35,7 +36,7 @@ export class ConversationView {
     type: 'object',
     additionalProperties: true,
     nullable: true,
-    description: 'The contact as the messaging service shows it.',
+    description: 'The contact as the messaging service returns it.',
     example: { id: 'con_8cf49639261462f7', name: 'Ada' },
   })
   contact!: Readonly<Record<string, unknown>> | null;
@@ -102,7 +103,7 @@ export class ConversationView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Increases with every change of the conversation. Ignore a row whose `revision` is lower than the `revision` of the row that you already have.',
+      'Increases with every change of the conversation. Ignore the data of a conversation if you already have the same conversation with a higher `revision`.',
     example: 7,
   })
   revision!: number;

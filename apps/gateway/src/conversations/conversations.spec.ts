@@ -46,7 +46,7 @@ async function read<T = Page>(path: string): Promise<T> {
 }
 
 describe('the list of conversations', () => {
-  it('is returned page by page, the newest first, with a cursor of the event log', async () => {
+  it('is returned page by page, newest first, and each page has a cursor of the event log', async () => {
     const ids: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const page: Page = await read(`/v1/conversations?limit=4${cursor === '' ? '' : `&cursor=${cursor}`}`);

@@ -65,7 +65,7 @@ async function sendsOfTimeline(token?: string): Promise<string[]> {
   return timeline.map((entry) => entry.send.id);
 }
 
-it('the gateway puts a task on the agenda of the poll workers when it makes a contact due for polling', async () => {
+it('when the gateway makes a contact due for polling, it adds a task to the agenda of the poll workers (the due times in Redis)', async () => {
   await gateway.app.get<FeedStore>(FEED).expeditePoll('default', OWN, 0);
   await eventually('the task is on the agenda', async () => {
     return (await gateway.redis.zscore('tidings:{.agenda-poll}:due', 'due default')) !== null;
@@ -73,7 +73,7 @@ it('the gateway puts a task on the agenda of the poll workers when it makes a co
 });
 
 describe('the list of conversations', () => {
-  it('excludes conversations without a contact for a restricted token, even if contactIds of the token contains the phone number', async () => {
+  it('for a restricted token, excludes conversations without a contact, even if contactIds of the token contains the phone number', async () => {
     const number = '+14155550144';
     const sends = { p: 0, f: 0, s: [[1_001, 'snd_1', 'Hello']], v: 1 };
     await gateway.redis.hset('tidings:{default}:conversations:sends', number, JSON.stringify(sends));

@@ -62,7 +62,7 @@ const DATA: Readonly<Record<EventType, Schema>> = {
 const MEANINGS: Readonly<Record<EventType, string>> = {
   'message.received': 'A contact sent a message.',
   'message.sent':
-    'The messaging service shows a new outbound message. If Tidings sent the message, `sendId` is the id of the send, and `reference` is your own id for the send.',
+    'A new outbound message appeared at the messaging service. If Tidings sent the message, `sendId` is the id of the send, and `reference` is your own id for the send.',
   'message.created': 'A message with an undocumented direction appeared.',
   'message.delivered': 'A message was delivered. The event is emitted at most once per message.',
   'message.read': 'A message was read. The event is emitted at most once per message.',

@@ -10,7 +10,7 @@ const ALWAYS: Headers = {
   'X-Request-Id': {
     required: true,
     description:
-      'Id of the request in the log: the `X-Request-Id` of the request if it is valid, else a new id.',
+      'Id under which the gateway logs the request: the `X-Request-Id` header of the request if that header is valid, else a new id.',
     schema: TEXT,
   },
 };
@@ -45,7 +45,7 @@ const RATE_LIMIT: Headers = {
 const WWW_AUTHENTICATE: Headers = {
   'WWW-Authenticate': {
     description:
-      'The header `WWW-Authenticate` has the value `Bearer` if the request has a token, and is absent otherwise.',
+      '`Bearer error="invalid_token"` if the request came with an invalid token, and `Bearer` if the request has both an API key and a token. Otherwise, the response does not have this header.',
     schema: TEXT,
   },
 };

@@ -18,7 +18,7 @@ export const UPSTREAM_SCHEMAS: Schemas = {
   Message: {
     type: 'object',
     description:
-      'A message as the messaging service shows it. A deleted message has its last known fields, if Tidings still stores them.',
+      'A message as the messaging service returns it. In an event about a deleted message, the message has the last known values of its fields, if Tidings still stores them.',
     required: ['id'],
     properties: {
       id: ID,
@@ -49,7 +49,7 @@ export const UPSTREAM_SCHEMAS: Schemas = {
   Contact: {
     type: 'object',
     description:
-      'A contact as the messaging service shows it. The only field of a contact that the messaging service documents is `id`.',
+      'A contact as the messaging service returns it. The only field of a contact that the messaging service documents is `id`.',
     required: ['id'],
     properties: { id: ID },
     additionalProperties: true,

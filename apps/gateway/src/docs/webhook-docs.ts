@@ -10,8 +10,8 @@ const HEADERS: Readonly<Record<string, string>> = {
   'webhook-id': 'Id of the event, the same for every attempt. Subscribers use this id to ignore duplicates.',
   'webhook-timestamp': 'Time of the attempt, in seconds since 1970.',
   'webhook-signature':
-    'Signature according to Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. There is one ' +
-    'signature per valid signing secret, separated by spaces.',
+    'Signatures according to Standard Webhooks 1.0, separated by spaces: one signature for each valid signing secret. ' +
+    'A signature consists of `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`.',
 };
 
 const OPTIONAL_HEADERS: Readonly<Record<string, string>> = {
@@ -58,11 +58,11 @@ function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
       },
       '429': {
         description:
-          'The status 429 means that your server is overloaded. Tidings sends fewer requests and honours `Retry-After`.',
+          'The status 429 means that your server is overloaded. Tidings sends fewer requests and takes `Retry-After` into account.',
       },
       '503': {
         description:
-          'The status 503 means that your server is unavailable. Tidings retries the delivery and honours `Retry-After`.',
+          'The status 503 means that your server is unavailable. Tidings retries the delivery and takes `Retry-After` into account.',
       },
       default: {
         description: 'The attempt failed. Tidings retries on its schedule. Redirects are not followed.',

@@ -132,7 +132,7 @@ export class EventStreams {
       await withDeadline(ready, SUBSCRIBE_TIMEOUT_MS, 'the subscription').catch(() => {
         throw new Problem(
           'unavailable',
-          'The event stream cannot send changed conversations and sends at the moment.',
+          'The event stream cannot report changes of conversations and sends at the moment.',
           {
             headers: retryAfter(SLOT_RETRY_MS),
           },

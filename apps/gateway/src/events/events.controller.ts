@@ -50,8 +50,8 @@ export class EventsController {
     operationId: 'listEvents',
     summary: 'List events, oldest first',
     description:
-      'To get the next page, pass the `next` of the previous page as `after`. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins at the oldest event that is kept; with `last`, it has the newest events. ' +
-      'With a filter, one request examines at most 5,000 events: a page may have fewer than `limit` events, or none, and still have `hasMore` true.',
+      'To get the next page, pass the `next` of the previous page as `after`. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins with the oldest stored event; with `last`, the list contains the newest events. ' +
+      'With a filter, one request examines at most 5,000 events, so a page may have fewer than `limit` events, or none, while `hasMore` is true.',
   })
   @ApiOkResponse({ type: EventsReply })
   @ApiProblems('validation_failed', 'cursor_expired')

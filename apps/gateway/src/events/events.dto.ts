@@ -52,7 +52,7 @@ export class EventsQuery extends FilterQuery {
 
   @ApiProperty({
     description:
-      'With `last=50`, the response contains the 50 newest events, oldest first. With the parameter `last`, the field `next` of the response is the cursor of the end of the log. With a filter, only the newest 5,000 events are examined. The parameter `last` cannot be used with `after` or `wait`.',
+      'With `last=50`, the response contains the 50 newest events, oldest first. With the parameter `last`, the field `next` of the response is a cursor that points to the end of the event log. With a filter, only the newest 5,000 events are examined. The parameter `last` cannot be used with `after` or `wait`.',
   })
   @Optional()
   @WholeNumberText(1, 1000)
@@ -91,7 +91,7 @@ export class StreamQuery extends FilterQuery {
   @ApiProperty({
     type: 'string',
     description:
-      'Only events after this cursor are sent. The cursor is the `id` of an event of a stream, or the `next` of an event list. The default `now` selects new events only.',
+      'Only events after this cursor are sent. The cursor is the value of an `id:` line of an earlier event stream, or the `next` of an event list. The default `now` selects new events only.',
   })
   @Optional()
   @CursorText()

@@ -108,7 +108,7 @@ describe('Events', () => {
     expect(await found('messageId=m1&wait=1')).toHaveLength(3);
   });
 
-  it('can be limited to the newest with the parameter "last"; the page is oldest first, and "next" selects only later events', async () => {
+  it('can be limited to the newest events with the parameter "last": the page is oldest first, and its cursor "next" selects only later events', async () => {
     await append('message.sent', 'c1');
     await append('message.received', 'c2');
     await append('contact.created', 'c1');

@@ -150,7 +150,10 @@ export class LiveChanges {
   /** Ends streams that may have missed changes. */
   fail(queues: Iterable<LiveQueue>, error: unknown): void {
     if (!isStoreFault(error))
-      this.logger.error({ err: error }, 'could not send changed conversations and sends to event streams');
+      this.logger.error(
+        { err: error },
+        'could not report changes of conversations and sends to event streams; the streams end',
+      );
     for (const queue of queues) queue.break();
   }
 

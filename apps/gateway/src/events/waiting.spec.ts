@@ -92,7 +92,7 @@ describe('A caller that waits for events', () => {
     client.disconnect();
   });
 
-  it('no longer counts as a waiting caller once it has disconnected, and its Redis subscription ends', async () => {
+  it('is no longer counted as a waiting caller after it disconnects, and its Redis subscription ends', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const aborter = new AbortController();
     const poll = gateway.fetch('/v1/events?after=now&wait=30', { signal: aborter.signal });
@@ -111,7 +111,7 @@ describe('A caller that waits for events', () => {
     next.disconnect();
   });
 
-  it('gets 429 for a stream and an immediate response for a long poll if its account already has the maximum number of waiting callers; other accounts are not affected', async () => {
+  it('if its account already has the maximum number of waiting callers, gets 429 for a stream and an immediate response for a long poll; other accounts are not affected', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1, maxWaiting: 2 });
     const client = await open(gateway);
     const refused = await gateway.fetch('/v1/events/stream');
@@ -124,7 +124,7 @@ describe('A caller that waits for events', () => {
     other.disconnect();
   });
 
-  it('gets 429 for a stream and an immediate response for a long poll if its token already has the maximum number of waiting callers; other callers of the account are not affected', async () => {
+  it('if its token already has the maximum number of waiting callers, gets 429 for a stream and an immediate response for a long poll; other callers are not affected', async () => {
     await using gateway = await gatewayWith({ maxPerToken: 1 });
     const [{ token }, other] = [await makeToken(gateway), await makeToken(gateway)];
     const openWith = (one: string): Promise<StreamClient> =>
@@ -146,7 +146,7 @@ describe('A caller that waits for events', () => {
     for (const each of others) each.disconnect();
   });
 
-  it('with a token is refused while the tokens of its account together have their maximum number of waiting callers; API keys still get a slot', async () => {
+  it('with a token is refused while its account has the maximum number of waiting callers with tokens; a caller with an API key is still accepted', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 3, maxPerAccountForTokens: 2 });
     const tokens = await Promise.all([makeToken(gateway), makeToken(gateway), makeToken(gateway)]);
     const openWith = (one: string): Promise<StreamClient> =>

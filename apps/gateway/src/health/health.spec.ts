@@ -198,7 +198,7 @@ describe('The health of the gateway', () => {
     expect(JSON.stringify(await untilReady('unavailable'))).not.toMatch(/127\.0\.0\.1|ECONN/);
   });
 
-  it('is degraded while relay workers use another blob store than the gateway', async () => {
+  it('is degraded while relay workers do not use the same blob store as the gateway', async () => {
     const worker = createProcessInstance('test', Date.now());
     const note = (roles: ('relay' | 'poll' | 'dispatch')[], { name } = worker): Promise<unknown> =>
       gateway.redis.zadd(

@@ -90,7 +90,7 @@ function securityHeaders(): Record<string, string> {
   });
   setHeaders({} as IncomingMessage, response as unknown as ServerResponse, (error) => {
     if (error !== undefined)
-      throw new Error('the package helmet could not set its headers', { cause: error });
+      throw new Error('the npm package helmet could not set the security headers', { cause: error });
   });
   return headers;
 }

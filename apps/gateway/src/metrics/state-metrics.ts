@@ -73,7 +73,7 @@ export class StateMetrics {
         );
     } catch (error) {
       isUp = false;
-      this.logger.warn({ err: error }, 'could not read the state for the metrics from Redis');
+      this.logger.warn({ err: error }, 'could not read the data for the metrics from Redis');
     }
     redisUp.set(isUp ? 1 : 0);
     if (isUp) this.installation.persistent.set(reasons.has('redis_not_persistent') ? 0 : 1);
@@ -173,7 +173,7 @@ function installationGauges(metrics: PromMetrics): InstallationGauges {
     ),
     memoryUsed: metrics.gauge(
       'tidings_redis_memory_used_bytes',
-      'Memory that Redis uses. On a Redis Cluster, this metric and `tidings_redis_memory_max_bytes` show the master that is closest to its limit.',
+      'Memory that Redis uses. On a Redis Cluster, this metric and `tidings_redis_memory_max_bytes` have the values of the master node whose memory use is closest to its limit.',
     ),
     memoryMax: metrics.gauge(
       'tidings_redis_memory_max_bytes',
@@ -207,7 +207,7 @@ function accountGauges(metrics: PromMetrics) {
     ),
     suspect: gauge(
       'tidings_account_suspect',
-      '1 if the messaging service shows far fewer contacts or messages than before, else 0. While the value is 1, Tidings emits no events for deletions.',
+      '1 if the messaging service returns far fewer contacts or messages than before, else 0. While the value is 1, Tidings emits no events for deletions.',
     ),
     budgetAllowed: gauge(
       'tidings_budget_allowed_per_second',
@@ -219,7 +219,7 @@ function accountGauges(metrics: PromMetrics) {
     ),
     dispatchLag: gauge(
       'tidings_dispatch_lag_seconds',
-      'Age of the oldest event for which no deliveries were created yet.',
+      'Age of the oldest event for which no deliveries have been created yet.',
     ),
     deliveries: metrics.gauge('tidings_deliveries', 'Number of stored deliveries by status.', [
       'account',

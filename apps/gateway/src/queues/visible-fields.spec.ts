@@ -39,7 +39,7 @@ it('error texts, results, log lines and progress objects of a job are hidden', (
   expect(shown).toContain('"failedReason":"The error is not shown here, but in the log of the worker."');
 });
 
-it('numeric values are shown unchanged, and a job without a failure reason shows none', () => {
+it('numeric values of a job are not hidden, and no failure reason is added to a job without one', () => {
   const shown = { data: [1, 2], progress: 50, failedReason: undefined, counts: { wait: 0 } };
   expect(visibleFields(shown)).toEqual(shown);
 });

@@ -8,7 +8,7 @@ const MAX_ID_LENGTH = 100;
 
 const OUTCOME =
   '`sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or ' +
-  '`failed` send again. Before a resend, a look-up checks whether the messaging service already has the message. ' +
+  '`failed` send again. Before a resend, Tidings checks whether the messaging service already has the message. ' +
   'After a resend, the recipient may get the message twice.';
 
 @ApiSchema({ name: 'SendResolution' })

@@ -29,7 +29,8 @@ class LookupCandidateDto implements LookupCandidate {
   })
   sentAt!: string | null;
   @ApiProperty({
-    description: 'Why the look-up did not record the message `messageId` as the message of the send.',
+    description:
+      'Why the look-up (search for the message of the send) did not record the message `messageId` as the message of the send.',
     example: 'Other messages fit this send equally well.',
   })
   reason!: string;
@@ -48,7 +49,7 @@ class SendLookupDto implements SendLookup {
   @ApiProperty({
     enum: LOOKUP_OUTCOMES,
     description:
-      '`found`: a message was recorded as the message of the send. `ambiguous`: several messages match the send equally well, so no message was recorded as the message of the send. `not_found`: no message matches the send. `incomplete`: some messages could not be read, and none of the messages that were read matches the send. `failed`: the look-up could not read the messages of the recipient.',
+      'Outcome of the look-up (search for the message of the send). `found`: a message was recorded as the message of the send. `ambiguous`: several messages match the send equally well, so no message was recorded as the message of the send. `not_found`: no message matches the send. `incomplete`: some messages could not be read, and none of the messages that were read matches the send. `failed`: the look-up could not read the messages of the recipient.',
   })
   outcome!: SendLookup['outcome'];
   @ApiProperty({
@@ -56,12 +57,15 @@ class SendLookupDto implements SendLookup {
     description: 'A message that was sent before this time cannot be the message of the send.',
   })
   since!: string;
-  @ApiProperty({ type: [String], description: 'The contacts whose messages the look-up read, at most 20.' })
+  @ApiProperty({
+    type: [String],
+    description: 'Contacts whose messages were read to find the message of the send, at most 20.',
+  })
   contactIds!: string[];
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of messages that the look-up read. `messagesRead` counts a message twice if the look-up read the message twice.',
+      'Number of messages that were read to find the message of the send. A message that was read twice counts twice.',
   })
   messagesRead!: number;
   @ApiProperty({
@@ -69,7 +73,12 @@ class SendLookupDto implements SendLookup {
     description: 'At most 5 messages that have the text of the send, but were not recorded as its message.',
   })
   candidates!: LookupCandidateDto[];
-  @ApiProperty({ type: 'string', nullable: true, description: 'Why the look-up failed.' })
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description:
+      'Why the look-up (search for the message of the send) failed. Null if the look-up did not fail.',
+  })
   error!: string | null;
 }
 

@@ -54,7 +54,7 @@ export class SendsController {
     operationId: 'getSend',
     summary: 'Get a send with its status',
     description:
-      'The response has the status, every attempt, the look-ups, and the ids of the contact and of the message once they are known.',
+      'The response has the status of the send, its attempts, and its look-ups (searches for the message of the send). When Tidings knows the contact and the message of the send, the response also has their ids.',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found')

@@ -51,12 +51,12 @@ describe('GET /v1/stats', () => {
     expect(backlog.sends[0]).toBeNull();
   });
 
-  it.each(API_KEY_SCOPES)('is permitted to a key that has only the scope %s', async (scope) => {
+  it.each(API_KEY_SCOPES)('is permitted with an API key that has only the scope %s', async (scope) => {
     const { key } = await makeKey(gateway, { scopes: [scope] });
     expect((await stats({ key })).account).toBe('default');
   });
 
-  it('is denied to a key that has no scope and to a token that is restricted to contacts, and permitted to a token that is not restricted', async () => {
+  it('is denied with an API key without scopes and with a token that is restricted to contacts, but permitted with an unrestricted token', async () => {
     expect((await problemOf(await gateway.fetch('/v1/stats', { key: EMPTY_KEY }))).status).toBe(403);
     const { token } = await makeToken(gateway, { scopes: ['events:read'] });
     expect((await stats({ token })).account).toBe('default');

@@ -57,7 +57,7 @@ class BudgetStatusView {
 
   @perSecond('Recent average rate of requests to the messaging service.') usedPerSecond!: number;
   @perSecond(
-    'Request rate available for polling: what sends and API callers leave unused, but at least a fifth of `allowedPerSecond`.',
+    'Request rate available for polling: the part of `allowedPerSecond` that sends and API callers do not use, but at least a fifth of `allowedPerSecond`.',
   )
   forPollsPerSecond!: number;
 }
@@ -117,7 +117,7 @@ export class PollerStatusView {
   @ApiProperty({
     enum: ['ok', 'suspect'],
     description:
-      '`suspect`: the messaging service shows far fewer contacts or messages than before. While the state is `suspect`, Tidings emits no events for deleted contacts or messages.',
+      '`suspect`: the messaging service returns far fewer contacts or messages than before. While the state is `suspect`, Tidings emits no events for deleted contacts or messages.',
   })
   state!: 'ok' | 'suspect';
 

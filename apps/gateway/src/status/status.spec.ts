@@ -112,7 +112,7 @@ describe('the status of an account', () => {
     expect((await status())['poller']).toMatchObject({ state: 'ok', suspectSince: null });
   });
 
-  it('shows the detection delay, and its forecast with half and with twice the request budget', async () => {
+  it('shows the detection delay, and forecasts of the delay with half, the current and twice the request budget', async () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
     await listContacts(['a', 'b']);
     const state = await store.contactState('default', 'a');
@@ -172,7 +172,7 @@ describe('the status of an account', () => {
     await gateway.redis.hdel(list, 'listFault', 'listFaultSince');
   });
 
-  it('shows no fault of the contact list and no vanished contacts without polling, except while sends wait', async () => {
+  it('without polling shows no fault of the contact list and no vanished contacts, except while sends wait', async () => {
     const made = json({
       id: 'quiet',
       baseUrl: 'http://upstream.invalid/v1',

@@ -76,12 +76,12 @@ class FailingWebhookView {
 
 @ApiSchema({ name: 'ConversationsStatus' })
 class ConversationsStatusView {
-  @ApiProperty({ type: 'integer', description: 'Number of contacts that the list of conversations shows.' })
+  @ApiProperty({ type: 'integer', description: 'Number of contacts in the list of conversations.' })
   rows!: number;
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of known contacts. The list of conversations shows a contact only after Tidings has polled the contact.',
+      'Number of known contacts. The list of conversations contains a contact only after Tidings has polled the contact.',
   })
   contacts!: number;
 }

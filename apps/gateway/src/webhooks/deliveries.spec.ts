@@ -117,7 +117,7 @@ describe('Deliveries', () => {
     expect(problem).toMatchObject({ status: 400, errors: [{ field: 'since' }] });
   });
 
-  it('are counted as pending at the webhook; once they fail, the webhook shows failingSince, and the account status lists the webhook', async () => {
+  it('are counted as pending at the webhook; after they fail, the webhook has a failingSince time and is listed in the account status', async () => {
     await dispatched(2);
     const shown = (): Promise<Record<string, unknown>> => body(gateway.fetch(`/v1/webhooks/${webhook}`));
     expect(await shown()).toMatchObject({ pending: 2, failingSince: null, lastSuccessAt: null });

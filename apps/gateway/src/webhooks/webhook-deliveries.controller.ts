@@ -86,7 +86,7 @@ export class WebhookDeliveriesController {
     summary: 'Deliver past events to a webhook, again or for the first time',
     description:
       'Only events that Tidings still stores can be replayed. One request replays at most 50,000 events; use several ' +
-      'requests to replay more. An interrupted replay can be repeated: pending deliveries stay pending. A repeated replay of `all` also delivers the events again that were already delivered. With `dryRun`, the deliveries are counted, but nothing is delivered.',
+      'requests to replay more. If a replay is interrupted, you can send the same request again: an event whose delivery is already pending gets no second delivery. Events that the interrupted replay has already delivered are delivered again only if you replay `all`. With `dryRun`, the deliveries are counted, but nothing is delivered.',
   })
   @ApiAcceptedResponse({ type: ReplayReply })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

@@ -117,7 +117,7 @@ export class WebhooksController {
     operationId: 'changeWebhook',
     summary: 'Update a webhook',
     description:
-      'Omitted fields stay unchanged. A field with the value null is cleared. A request that contains `enabled` clears `disabledReason`, whatever the value of `enabled` is.',
+      'Fields that the request omits keep their current values. The value null resets a field to its default. A request that contains `enabled` clears `disabledReason`, whatever the value of `enabled` is.',
   })
   @ApiOkResponse({ type: WebhookView })
   @ApiProblems('not_found', 'validation_failed', 'malformed_body', 'unsupported_media_type', 'conflict')
@@ -157,7 +157,7 @@ export class WebhooksController {
   private async viewOf(account: string, endpoint: Endpoint): Promise<Shown> {
     const [view] = await this.viewsOf(account, [endpoint]);
     if (view === undefined)
-      throw new Error(`could not read when the webhook ${endpoint.id} last succeeded or failed`);
+      throw new Error(`could not read the delivery state of the webhook ${endpoint.id}`);
     return view;
   }
 

@@ -72,7 +72,7 @@ describe('Webhooks of an account', () => {
     }
   });
 
-  it('are returned with the secret even if Redis stops responding right after it stored the webhook', async () => {
+  it('are returned with the secret when created, even if Redis stops responding right after the webhook is stored', async () => {
     const controller = new WebhooksController(
       {
         create: () => Promise.resolve({ endpoint: { id: 'wh_1' }, secret: 'whsec_1' }),
@@ -86,7 +86,7 @@ describe('Webhooks of an account', () => {
     });
   });
 
-  it('are returned after a change even if Redis stops responding right after it stored the change', async () => {
+  it('are returned when changed, even if Redis stops responding right after the change is stored', async () => {
     let reads = 0;
     const controller = new WebhooksController(
       { change: () => Promise.resolve({ id: 'wh_1' }) } as unknown as EndpointRegistry,

@@ -14,7 +14,7 @@ const claimOf = (contactId: string): ClaimedPoll => ({
 });
 
 describe('the leases of running reads', () => {
-  it('are each renewed until the worker is about to store the result of the read, and no longer', async () => {
+  it('are renewed until the worker is about to store the result of the read, and not after that', async () => {
     const renewals: string[][] = [];
     const queue = {
       renew: (_: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]> => {

@@ -47,7 +47,7 @@ afterEach(async () => {
   await schedule.onModuleDestroy();
 });
 
-it('the schedule of future sends sleeps until the next send is due, queues the send, and stores when the account is due next', async () => {
+it('the schedule of future sends sleeps until the next send is due, queues the send, and stores when the next send of the account is due', async () => {
   agendaReplies = [{ tasks: [], nextInMs: 20 }, { tasks: [TASK] }];
   schedule.onApplicationBootstrap();
   await eventually('the agenda was read after the send was queued', () => agendaReads === 3);

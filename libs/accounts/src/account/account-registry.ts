@@ -11,7 +11,7 @@ export interface AccountDescription {
   baseUrl: string;
   requestsPerSecond: number;
   polling: boolean;
-  /** Where the account is defined: by environment variables, or through the API. */
+  /** How the account was defined: by environment variables, or through the API. */
   source: 'environment' | 'api';
   /**
    * When the account was created, as an ISO 8601 time. Null for the account that the environment variables
@@ -29,8 +29,8 @@ export interface AccountDescription {
 export type AccountChanges = Partial<Omit<Account, 'id'>>;
 
 /**
- * Creates, lists, changes and removes accounts. The account that the environment variables define is listed
- * but cannot be changed here.
+ * Creates, lists, changes and removes accounts. The account that the environment variables define is listed, but this
+ * class cannot change or remove it.
  */
 export class AccountRegistry {
   constructor(

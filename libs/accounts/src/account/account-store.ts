@@ -29,8 +29,8 @@ export interface AccountStore {
   list(): Promise<StoredAccount[]>;
   /**
    * Returns a text that changes whenever an account is created, changed or removed. Callers compare the text with the
-   * one that they got before, and read the accounts again only if the two differ. If a process of an earlier build of
-   * Tidings changes an account, the text stays the same.
+   * one that they got before, and read the accounts again only if the two differ. Exception: changes by a process of an
+   * earlier build of Tidings do not change the text.
    */
   revision(): Promise<string>;
   find(id: string): Promise<StoredAccount | undefined>;
@@ -42,7 +42,8 @@ export interface AccountStore {
   add(account: StoredAccount): Promise<void>;
   /**
    * Replaces an account with the result of `change`. If another process changes the account at the same time,
-   * `change` is called again with the newer account. Resolves to undefined if the account is not found.
+   * `change` is called again with the account as the other process stored it. Resolves to undefined if the account is
+   * not found.
    */
   change(id: string, change: (before: StoredAccount) => StoredAccount): Promise<StoredAccount | undefined>;
   /**
@@ -62,7 +63,7 @@ export interface AccountStore {
 
 /**
  * Returns the encryption context for an account's upstream API key. A key that was encrypted with this
- * context cannot be decrypted with another context.
+ * context cannot be decrypted with a different context.
  */
 export function accountEncryptionContext(id: string): string {
   return `account:${id}`;

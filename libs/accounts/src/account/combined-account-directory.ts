@@ -13,8 +13,8 @@ export class CombinedAccountDirectory implements AccountDirectory, AccountRevisi
     private readonly store: Pick<AccountStore, 'list' | 'find' | 'revision'>,
     private readonly cipher: SecretCipher,
     /**
-     * Called for each stored account whose upstream API key cannot be decrypted. `list` leaves this account
-     * out.
+     * Called by `list` for each stored account whose upstream API key cannot be decrypted. The result of `list` does
+     * not contain such an account.
      */
     private readonly unreadable: (id: string, error: unknown) => void,
   ) {}

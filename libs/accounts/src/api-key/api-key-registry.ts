@@ -32,8 +32,8 @@ const ENVIRONMENT_API_KEY: ApiKey = {
 };
 
 /**
- * Creates, lists and revokes API keys. The API key that the environment variable `API_KEY` defines is listed
- * but cannot be changed here.
+ * Creates, lists and revokes API keys. The API key that the environment variable `API_KEY` defines is listed, but
+ * this class cannot revoke it.
  */
 export class ApiKeyRegistry {
   constructor(
@@ -43,9 +43,9 @@ export class ApiKeyRegistry {
   ) {}
 
   /**
-   * Lists the API keys of one account, or of all accounts if `account` is left out. The API key of the
-   * environment variable `API_KEY` comes first, if included; the others follow, oldest first. Expired API
-   * keys are included.
+   * Lists the API keys of one account, or of all accounts if `account` is left out, oldest first. If the account
+   * `default` is included, the API key of the environment variable `API_KEY` comes first. Expired API keys are
+   * included.
    */
   async list(account?: string): Promise<ListedApiKey[]> {
     const stored = await this.store.list(account);

@@ -14,7 +14,7 @@ export type Scope = (typeof API_KEY_SCOPES)[number];
 /** Id of the API key that the environment variable `API_KEY` defines. */
 export const ENVIRONMENT_API_KEY_ID = 'environment';
 
-/** The session of the web console that a caller uses. */
+/** A caller's session of the web console. */
 export interface CallerSession {
   /** Id of the session; the id is not secret. */
   id: string;
@@ -45,8 +45,8 @@ export interface ApiKeyAuthenticator {
 }
 
 /**
- * Authenticates callers by API keys that do not change while the process runs. Finds the key of a caller by its
- * hash, so that the time taken does not reveal how much of a guessed key is correct.
+ * Authenticates callers by API keys that do not change while the process runs. API keys are found by their hashes, so
+ * that the duration of a search does not reveal how much of a guessed key is correct.
  */
 export class InMemoryApiKeyAuthenticator implements ApiKeyAuthenticator {
   private readonly principals: ReadonlyMap<string, Principal>;
@@ -72,9 +72,9 @@ export class InMemoryApiKeyAuthenticator implements ApiKeyAuthenticator {
   }
 
   /**
-   * Returns the HMAC of an API key's hash with `secret`, or undefined if the API key is not found. As long as the
-   * HMAC stays the same, the text of the API key has not changed. Without `secret`, the HMAC reveals nothing about
-   * the API key, even if the API key is easy to guess.
+   * Returns the HMAC of an API key's hash, or undefined if the API key is not found. The key of the HMAC is `secret`.
+   * As long as the HMAC stays the same, the text of the API key has not changed. To anyone who does not know
+   * `secret`, the HMAC reveals nothing about the API key, even if the API key is easy to guess.
    */
   proofOf(id: string, secret: string): string | undefined {
     const known = this.digests.get(id);

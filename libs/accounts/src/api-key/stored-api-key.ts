@@ -17,7 +17,7 @@ export interface ApiKey {
   expiresAt: string | null;
 }
 
-/** An API key as the list of API keys shows it. */
+/** An API key with the time of its last use, as the list of API keys shows it. */
 export interface ListedApiKey extends ApiKey {
   /** When the API key, or a token that it created, was last used, as an ISO 8601 time. Null if no use was recorded. */
   lastUsedAt: string | null;

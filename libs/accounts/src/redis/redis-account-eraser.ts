@@ -18,7 +18,8 @@ const releaseErasureScript = LuaScript.from(import.meta.url, 'lua/release-erasur
 
 export interface ErasurePass {
   /**
-   * Stops the erasure when it is aborted. The next call of {@link RedisAccountEraser.pass} erases the remaining keys.
+   * When this signal is aborted, the erasure stops. The next call of {@link RedisAccountEraser.pass} erases the
+   * remaining keys.
    */
   signal?: AbortSignal;
   /**

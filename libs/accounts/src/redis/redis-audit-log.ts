@@ -27,8 +27,8 @@ interface PlacedEntry {
 
 /**
  * Stores the audit log of each account in two Redis streams: one for rare actions, and one for frequent actions. No
- * id occurs in both streams, so the entries of both streams have one order. The keys of both streams have the hash
- * tag of the account, so the erasure of the account removes both streams.
+ * id occurs in both streams, so the ids also define the order of entries from different streams. The keys of both
+ * streams have the hash tag of the account, so the erasure of the account removes both streams.
  */
 export class RedisAuditLog implements AuditLog {
   constructor(

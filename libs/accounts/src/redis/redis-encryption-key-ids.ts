@@ -22,8 +22,9 @@ export class RedisEncryptionKeyIds {
   }
 
   /**
-   * Records the id of the current encryption key of a `SecretCipher`, and returns an empty list. If the
-   * `SecretCipher` lacks encryption keys whose ids are already recorded, records nothing and returns those ids.
+   * Records the id of the current encryption key of a `SecretCipher`, and returns an empty list. But if ids of
+   * encryption keys that the `SecretCipher` lacks are already recorded, records nothing and returns the ids of the
+   * missing keys.
    */
   async register({ keyId, keyIds }: SecretCipher): Promise<string[]> {
     return (await registerEncryptionKeyScript.run(

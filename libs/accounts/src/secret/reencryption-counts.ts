@@ -25,8 +25,8 @@ export class ReencryptionCounts {
   }
 
   /**
-   * Re-encrypts an encrypted secret with the current key, and counts the result. Returns the secret unchanged
-   * if it cannot be decrypted.
+   * Re-encrypts an encrypted secret with the current key, and counts the result. Returns `sealed` unchanged if it
+   * cannot be decrypted.
    */
   reencrypt(cipher: SecretCipher, sealed: string, context: string, subject: string): string {
     try {

@@ -19,7 +19,7 @@ describe('an encrypted secret', () => {
     expect(sealed.startsWith(`${cipher.keyId}.`)).toBe(true);
   });
 
-  it('cannot be decrypted in another context, with another key, or when damaged', () => {
+  it('cannot be decrypted in a different context, with a different key, or when damaged', () => {
     const sealed = cipher.encrypt('secret', 'a');
     expect(() => cipher.decrypt(sealed, 'b')).toThrow(SecretDecryptionError);
     expect(() => new SecretCipher(Buffer.alloc(32, 2)).decrypt(sealed, 'a')).toThrow(SecretDecryptionError);

@@ -79,8 +79,8 @@ export class SecretCipher {
   }
 
   /**
-   * Re-encrypts an encrypted secret with the current key. Returns the text unchanged if it is already
-   * encrypted with the current key.
+   * Re-encrypts an encrypted secret with the current key. Returns `sealed` unchanged if it is already encrypted
+   * with the current key.
    * @throws {SecretDecryptionError} if the secret cannot be decrypted
    */
   reencrypt(sealed: string, context: string): string {

@@ -61,16 +61,16 @@ export class SessionService {
   }
 
   /**
-   * Resolves to the caller that a session's token authenticates, or to undefined if the token is invalid. Renews the
-   * session's idle time.
+   * Resolves to the caller that a session's token authenticates, or to undefined if the token is invalid. Counts as a
+   * use of the session, which may postpone its end; see `SessionEnds.idleEndsAt`.
    */
   async authenticate(token: string): Promise<Principal | undefined> {
     return (await this.read(token, this.limits))?.caller;
   }
 
   /**
-   * Resolves to the session of a token, or to undefined if the token is invalid. Does not renew the session's idle
-   * time.
+   * Resolves to the session of a token, or to undefined if the token is invalid. Does not count as a use of the
+   * session.
    */
   find(token: string): Promise<OpenSession | undefined> {
     return this.read(token);

@@ -7,7 +7,7 @@ export interface SessionLimits {
   idleMs: number;
   /** Maximum lifetime of a session, however often it is used. */
   lifetimeMs: number;
-  /** Minimum time between two renewals of a session's idle time, so that not every request causes a write. */
+  /** Minimum time between two updates of `SessionEnds.idleEndsAt`, so that not every request causes a write. */
   renewMs: number;
 }
 
@@ -76,8 +76,8 @@ export interface SessionStore {
   add(session: StoredSession, terms: SessionTerms): Promise<SessionEnds>;
   /**
    * Resolves to a session, or to undefined if the session was not found or has ended.
-   * @param use present if a request uses the session. The idle time is then renewed, but at most once per `renewMs`.
-   * The session is returned even if the store is full or rejects writes.
+   * @param use present if a request uses the session. `idleEndsAt` is then postponed, but at most once per `renewMs`.
+   * If the store is full or rejects writes, the session is returned nevertheless.
    */
   find(id: string, use?: SessionLimits): Promise<FoundSession | undefined>;
   /** Ends a session and records it as revoked. Resolves to false if the session was not found or has ended. */

@@ -26,7 +26,7 @@ export interface StoredToken {
   /** Id of the API key that created the token. The token becomes invalid when the API key expires or is revoked. */
   keyId: string;
   /**
-   * Proves that the text of the API key has not changed since it created the token; see
+   * Proves that the text of the API key has not changed since the token was created; see
    * `InMemoryApiKeyAuthenticator.proofOf`. Only tokens of an API key from the environment variables have this field.
    */
   keyProof?: string;
@@ -54,7 +54,7 @@ export interface TokenStore {
   /**
    * Stores a token for `lifetimeMs` milliseconds, but not beyond `latestEnd` (milliseconds since 1970).
    * Resolves to the time when the token expires, in milliseconds since 1970 by the store's clock.
-   * @throws {AccountConflictError} if the API key has {@link MAX_TOKENS_PER_API_KEY} tokens
+   * @throws {AccountConflictError} if the API key already has {@link MAX_TOKENS_PER_API_KEY} tokens
    */
   add(token: StoredToken, lifetimeMs: number, latestEnd?: number): Promise<number>;
   /** Resolves to a token, or to undefined if the token was not found or has expired. */
@@ -67,8 +67,8 @@ export interface TokenStore {
 }
 
 /**
- * The recent revocations of tokens, sessions and API keys. A process reads them to end the event streams of a revoked
- * caller soon.
+ * The recent revocations of tokens, sessions and API keys. A process reads the revocations to end the event streams
+ * of a caller soon after the caller's token, session or API key was revoked.
  */
 export interface Revocations {
   /** Returns the position of the last revocation in the list of revocations. */

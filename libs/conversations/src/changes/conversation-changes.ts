@@ -14,7 +14,9 @@ export interface SendStatusNotice {
 
 /** Receives the changes in the conversations of an account. The methods must not throw. */
 export interface ChangeListener {
-  /** The row of a conversation has changed. */
+  /**
+   * The conversation row with this id has changed. A row is what the list of conversations shows of one conversation.
+   */
   rowChanged(id: string): void;
   /** The status of a send has changed. */
   sendChanged(notice: SendStatusNotice): void;
@@ -23,8 +25,8 @@ export interface ChangeListener {
 }
 
 /**
- * Reports changes of conversations as they happen. Changes are not stored: a change before a call of `follow` is not
- * reported.
+ * Reports changes of conversations as they happen. Changes are not stored: a change that happens before `follow` is
+ * called is not reported.
  */
 export interface ConversationChanges {
   /**

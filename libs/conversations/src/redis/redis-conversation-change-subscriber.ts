@@ -7,8 +7,8 @@ import type {
 import { channelOfConversationChanges } from './redis-row-keys.js';
 
 /**
- * Implements {@link ConversationChanges} with Redis publish/subscribe. The scripts that change rows and sends publish
- * the changes. One connection serves all accounts; it is opened for the first listener.
+ * Implements {@link ConversationChanges} with Redis publish/subscribe. The Lua scripts that change conversation rows
+ * and sends publish the changes. One connection serves all accounts; it is opened for the first listener.
  */
 export class RedisConversationChangeSubscriber implements ConversationChanges {
   private readonly listeners = new Map<string, Set<ChangeListener>>();
@@ -69,8 +69,8 @@ export class RedisConversationChangeSubscriber implements ConversationChanges {
 }
 
 /**
- * Reports a change to a listener. `text` is either `row`, a space and the id of a row, or `send`, a space and a
- * `SendStatusNotice` as JSON.
+ * Reports a change to a listener. `text` is either `row`, a space and the id of a conversation row, or `send`, a
+ * space and a `SendStatusNotice` as JSON.
  */
 function report(text: string, listener: ChangeListener): void {
   const end = text.indexOf(' ');

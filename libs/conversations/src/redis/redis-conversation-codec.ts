@@ -2,12 +2,13 @@ import { comparePositions } from '../position.js';
 import type { Conversation, LastEntry } from '../row/conversation.js';
 
 /**
- * What a script returns for a row: its id; the time of its last activity; the part that is derived from messages, as
- * JSON or ''; then pairs of a phone number and the part that is derived from the sends to it, as JSON or ''.
+ * What a Lua script returns for a conversation row: the id; the time of the last activity; the part of the row that
+ * is derived from messages, as JSON or ''; then pairs of a phone number and the part of the row that is derived from
+ * the sends to this number, as JSON or ''.
  */
 export type StoredRow = [id: string, lastActivity: string, row: string, ...sends: string[]];
 
-/** The part of a row that is derived from messages (see `rowRedisKeys`). */
+/** The part of a conversation row that is derived from messages (see `rowRedisKeys`). */
 interface RowOfMessages {
   m?: [at: number, id: string, direction: 'i' | 'o' | 'n', preview: string];
   w?: [at: number, id: string, unread: number][];
@@ -17,7 +18,7 @@ interface RowOfMessages {
   v?: number;
 }
 
-/** The part of a row that is derived from the sends to one of its phone numbers. */
+/** The part of a conversation row that is derived from the sends to one of its phone numbers. */
 interface RowOfSends {
   p: number;
   f: number;
@@ -29,7 +30,7 @@ const DIRECTIONS = { i: 'inbound', o: 'outbound', n: 'other' } as const;
 /** Maximum unread count that a conversation shows. */
 const MAX_UNREAD = 100;
 
-/** Converts a stored row to a conversation. */
+/** Converts a stored conversation row to a conversation. */
 export function conversationOf([id, lastActivity, text, ...parts]: StoredRow): Conversation {
   const isNumber = text === '' && parts[0] === id;
   const row = (text === '' ? {} : JSON.parse(text)) as RowOfMessages;
@@ -44,8 +45,8 @@ export function conversationOf([id, lastActivity, text, ...parts]: StoredRow): C
     replaces: row.r,
     last,
     lastMessage: lastMessageOf(row),
-    // 0 means that there was no activity. A negative time is valid: rows that earlier builds stored may have a time
-    // before 1970.
+    // 0 means that there was no activity. A negative time is valid: conversation rows that earlier builds stored may
+    // have a time before 1970.
     lastActivityAt: at === 0 ? undefined : at,
     unreadCount: Math.min((row.w ?? []).filter(([, , unread]) => unread === 1).length, MAX_UNREAD),
     waitingSince: row.w?.[0]?.[0],

@@ -11,11 +11,13 @@ const searchRowsScript = LuaScript.from(import.meta.url, 'lua/search-rows.lua');
 const markSeenScript = LuaScript.from(import.meta.url, 'lua/mark-seen.lua');
 
 /**
- * A search uses the index of words only if at most this many rows contain the rarest word of the search. Otherwise the
- * search examines the rows with the latest activity.
+ * A search uses the index of words only if at most this many conversation rows contain the rarest word of the search.
+ * Otherwise the search examines the rows with the latest activity.
  */
 const MAX_INDEXED = 2_000;
-/** Maximum number of rows that a search examines. The rows with the latest activity come first. */
+/**
+ * Maximum number of conversation rows that a search examines. It examines the rows with the latest activity first.
+ */
 const MAX_CANDIDATES = 1_000;
 /** Implements {@link Conversations} with Redis. */
 export class RedisConversations implements Conversations {
@@ -29,7 +31,7 @@ export class RedisConversations implements Conversations {
     const reply = await listRowsScript.run(
       this.redis,
       { rows, rowOrder, rowSends, numbers },
-      // Requests one row more than the page shows, to find out whether another page follows.
+      // Requests one conversation row more than the page contains, to find out whether another page follows.
       { limit: limit + 1, afterAt: after?.at ?? '', afterId: after?.id ?? '' },
     );
     return pageOf((reply as StoredRow[]).map(conversationOf), limit);
@@ -63,7 +65,7 @@ export class RedisConversations implements Conversations {
     return pageOf(rest, limit);
   }
 
-  /** @param among ids of the rows to search; absent means all rows */
+  /** @param among ids of the conversation rows to search; absent means all rows */
   private async idsMatching(
     account: string,
     { words, digits = '' }: SearchTerms,
@@ -133,7 +135,10 @@ function positionOf({ id, lastActivityAt = 0 }: Conversation): ListPosition {
   return { at: lastActivityAt, id };
 }
 
-/** Returns true if a row comes after a position in the list of conversations, which is sorted newest first. */
+/**
+ * Returns true if a conversation row comes after a position in the list of conversations, which is sorted newest
+ * first.
+ */
 function isAfter(row: ListPosition, position: ListPosition): boolean {
   return comparePositions(row, position) < 0;
 }

@@ -3,7 +3,8 @@ import type { AccountKeys } from '#platform';
 /**
  * Redis keys of an account's conversation rows, by the names that Lua scripts use for them.
  *
- * - `rows`: hash from a contact's id to the part of its row that is derived from messages, as JSON. Fields:
+ * - `rows`: hash from a contact's id to the part of its conversation row that is derived from messages, as JSON.
+ *   Fields:
  *   - `m`: last message (time, id, direction, preview). Directions: `i` inbound, `o` outbound, `n` other.
  *   - `o`: last outbound message (time, id).
  *   - `w`: inbound messages after the last outbound message (time, id, 1 if unread).
@@ -12,7 +13,8 @@ import type { AccountKeys } from '#platform';
  *   - `k`: search words of the contact's fields, as one text with a space before each word.
  *   - `r`: phone number whose row was replaced by the contact's row.
  *   - `v`: revision.
- * - `rowOrder`: sorted set of all rows by their last activity, in milliseconds since 1970; 0 without any activity.
+ * - `rowOrder`: sorted set of all conversation rows by their last activity, in milliseconds since 1970; 0 without any
+ *   activity.
  * - `rowSends`: hash from a phone number to the part of a row that is derived from the sends to it, as JSON. Fields:
  *   - `p`: number of pending sends.
  *   - `f`: number of failed sends.
@@ -39,7 +41,10 @@ export function rowRedisKeys(keys: AccountKeys): RowKeys {
   };
 }
 
-/** Returns the channel on which changes of an account's rows and of the statuses of its sends are published. */
+/**
+ * Returns the Redis channel on which changes of an account's conversation rows and of the statuses of its sends are
+ * published.
+ */
 export function channelOfConversationChanges(keys: AccountKeys): string {
   return `${rowRedisKeys(keys).rows}:changes`;
 }

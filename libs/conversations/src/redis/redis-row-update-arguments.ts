@@ -3,8 +3,8 @@ import type { RowEntry, RowUpdate } from '../row/row-entry.js';
 const KINDS = { inbound: 'in', outbound: 'out', other: 'other' } as const;
 
 /**
- * Returns the arguments of a script that includes `row-messages.lua`: the number of entries, then for each entry its
- * kind, time in ms, message id, phone number, preview and send id.
+ * Returns the arguments of a script that includes `row-messages.lua`: the number of changes of the conversation row,
+ * then for each change its kind, time in ms, message id, phone number, preview and send id.
  */
 export function rowUpdateLuaArguments({ entries }: Pick<RowUpdate, 'entries'>): (string | number)[] {
   return [entries.length, ...entries.flatMap(argumentsOfEntry)];

@@ -7,7 +7,7 @@ export interface Conversation {
   phoneNumbers: readonly string[];
   /** Phone number whose conversation this conversation replaced when the contact became known. */
   replaces: string | undefined;
-  /** The last message, or the last send that has no message yet: the one with the greater position. */
+  /** The last message, or the last send that has no message yet, whichever is newer. */
   last: LastEntry | undefined;
   /** The last message, even if {@link last} is a send. */
   lastMessage: LastEntry | undefined;
@@ -75,20 +75,23 @@ export interface Conversations {
 
   /**
    * Marks a message, and all inbound messages before it, as seen. Later messages that are already seen stay seen.
-   * @param upTo id of the message, and its time in milliseconds since 1970. The time is used only if the row does not
-   * contain the message. If the time is absent, the row must contain the message.
+   * @param upTo id of the message, and its time in milliseconds since 1970. The time is needed only for a message
+   * that the conversation row does not contain.
    * @returns false if the conversation or the message is unknown
    */
   markSeen(account: string, id: string, upTo: { id: string; at?: number }): Promise<boolean>;
 
-  /** Returns the revision of the latest change of any of the account's rows. The removal of a row is a change too. */
+  /**
+   * Returns the revision of the latest change of any conversation row of the account. The removal of a row is also a
+   * change.
+   */
   revision(account: string): Promise<number>;
 
-  /** Returns the number of the account's contacts that have a row. */
+  /** Returns the number of the account's contacts that have a conversation row. */
   countRows(account: string): Promise<number>;
 }
 
-/** Returns an empty conversation, for a phone number that no longer has a row. */
+/** Returns an empty conversation, for a phone number that no longer has a conversation row. */
 export function emptyConversation(phoneNumber: string, revision: number): Conversation {
   return {
     ...{ id: phoneNumber, contactId: undefined, phoneNumbers: [phoneNumber], replaces: undefined, revision },

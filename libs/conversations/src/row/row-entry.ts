@@ -1,14 +1,15 @@
-/** The fields of a message that the row of its conversation needs. */
+/** The fields of a message that its conversation row needs. */
 export interface RowMessage {
   id: string;
   direction: 'inbound' | 'outbound' | 'other';
   /**
-   * Time of the message in milliseconds since 1970: its timestamp by Redis' clock, but at most the time of the read.
+   * Timestamp of the message, converted to Redis' clock, in milliseconds since 1970. If that is later than the time
+   * at which the message was read, the time of the read is used.
    */
   at: number;
   /** Phone number of the contact in this message, in E.164 form. Absent if the message contains no phone number. */
   phoneNumber?: string;
-  /** Beginning of the text. May be absent if the message does not become the last one of the row. */
+  /** Beginning of the text. May be absent if the message does not become the last message of the conversation row. */
   preview?: string;
   /** True if the message counts as unread: it is inbound and new, and no baseline contained it. */
   isUnread?: boolean;
@@ -16,36 +17,39 @@ export interface RowMessage {
   sendId?: string;
 }
 
-/** One change of a contact's row. The changes of a commit are applied in the given order. */
+/** One change of a contact's conversation row. The changes of a commit are applied in the given order. */
 export type RowEntry =
   | { kind: 'message'; message: RowMessage }
-  /** The text of a message changed. If the message is not the last one of the row, nothing happens. */
+  /** The text of a message changed. If the message is not the last one of the conversation row, nothing happens. */
   | { kind: 'text'; id: string; preview: string }
   | { kind: 'deleted'; id: string }
-  /** A message that the row already contains was bound to a send. The row then no longer shows the send. */
+  /**
+   * A message that the conversation row already contains was bound to a send. The row then no longer shows the send.
+   */
   | { kind: 'bound'; sendId: string; phoneNumber: string }
   /**
-   * A new baseline begins: the row drops its last message and its last outbound message. Unread messages stay in the
-   * row until all pages have been read.
+   * A new baseline of the contact begins: the conversation row drops its last message and its last outbound message.
+   * Unread messages stay in the row until all pages of the contact's messages have been read.
    */
   | { kind: 'reset' }
   /**
-   * Removes from the row the messages up to the time `upTo` (milliseconds since 1970). The next entries of the commit
-   * add the messages that upstream still shows. If a removed message was unread, it is unread when it is added again.
+   * Removes from the conversation row the messages up to the time `upTo` (milliseconds since 1970). The next entries
+   * of the commit add the messages that upstream still lists. If a removed message was unread, it is unread when it
+   * is added again.
    */
   | { kind: 'replace'; upTo: number };
 
-/** What a commit changes about the row of a contact. */
+/** What a commit changes about the conversation row of a contact. */
 export interface RowUpdate {
   entries: readonly RowEntry[];
   /**
-   * True if the commit creates the row. The row is missing if an earlier version of Tidings, which kept no rows,
-   * stored the contact.
+   * True if the commit creates the conversation row. The row is missing if an earlier version of Tidings, which kept
+   * no rows, stored the contact.
    */
   isNew: boolean;
-  /** Search words of the contact's fields. Present if the row is new. */
+  /** Search words of the contact's fields. Present if {@link isNew} is true. */
   words?: readonly string[];
-  /** Phone numbers in the contact's fields, in E.164 form. Present if the row is new. */
+  /** Phone numbers in the contact's fields, in E.164 form. Present if {@link isNew} is true. */
   fieldNumbers?: readonly string[];
 }
 

@@ -5,8 +5,9 @@ import type { RowEntry, RowMessage } from './row-entry.js';
 const MAX_WAITING = 101;
 
 /**
- * Collects from all messages of a contact what its row needs: the last message, the last outbound message, and the
- * inbound messages after the last outbound message. Messages may be added in any order, but each only once.
+ * Collects from all messages of a contact what the contact's conversation row needs: the last message, the last
+ * outbound message, and the inbound messages after the last outbound message. Messages may be added in any order, but
+ * each only once.
  */
 export class RowMessageCollector {
   /** The newest of the messages that were added. */
@@ -27,7 +28,7 @@ export class RowMessageCollector {
     }
   }
 
-  /** Returns one row entry for each collected message. */
+  /** Returns one change of the conversation row for each collected message. */
   entries(): RowEntry[] {
     const messages = [this.lastOutbound, ...this.waiting, this.last].filter((one) => one !== undefined);
     return [...new Set(messages)].map((message) => ({ kind: 'message', message }));

@@ -1,9 +1,9 @@
-/** How a row counts a send: as pending (`p`), as failed (`f`), or not at all (empty). */
+/** How a conversation row counts a send: as pending (`p`), as failed (`f`), or not at all (empty). */
 export type SendCategory = 'p' | 'f' | '';
 
 /**
- * Returns how a row counts a send with this status. An expired send and a send with an unknown outcome count as failed,
- * because somebody must look at them.
+ * Returns how a conversation row counts a send with this status. An expired send and a send with an unknown outcome
+ * count as failed, because somebody must look at them.
  */
 export function categoryOfSend(status: string): SendCategory {
   switch (status) {

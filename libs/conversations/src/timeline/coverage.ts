@@ -25,11 +25,17 @@ export interface PlacedPage {
 
 /** Consecutive messages of a contact: the result of {@link coverageOfPages}. */
 export interface Coverage {
-  /** False if no page shows where the wanted messages begin. {@link messages} is then empty. */
+  /**
+   * False if no page that was read covers the position at which the wanted messages begin. {@link messages} is then
+   * empty.
+   */
   isConnected: boolean;
-  /** All wanted messages down to {@link edge}, newest first. */
+  /** All wanted messages that are newer than {@link edge}, newest first. */
   messages: readonly PlacedMessage[];
-  /** Position down to which all messages were found. Undefined if the oldest message was found, too. */
+  /**
+   * Every wanted message that is newer than this position was found. Undefined if the list's oldest message was
+   * found, too.
+   */
   edge: Position | undefined;
   /** The oldest of the pages that {@link coverageOfPages} used. Undefined if `isConnected` is false. */
   last: PlacedPage | undefined;
@@ -42,9 +48,9 @@ export interface Coverage {
  * used page. Other pages are ignored, because messages between them and the used pages may be missing.
  *
  * Messages with the oldest timestamp of the used pages are left out, because more messages with this timestamp may be
- * on a page that was not read. They are returned if the used pages contain the oldest message of the list.
+ * on a page that was not read. They are returned only if the used pages contain the oldest message of the list.
  *
- * @param from position; undefined if the newest messages are wanted
+ * @param from position in the timeline; undefined if the newest messages are wanted
  */
 export function coverageOfPages(pages: readonly PlacedPage[], from: Position | undefined): Coverage {
   const connected = new Set<PlacedPage>();

@@ -21,17 +21,17 @@ import type { TimelineCursor } from './timeline-cursor.js';
 /** Maximum number of upstream requests for one page of a timeline. */
 export const MAX_REQUESTS_PER_TIMELINE_PAGE = 5;
 /**
- * Time limit for reading one page of a timeline, in milliseconds. After it, no upstream request begins except the
- * first one, and the page may have fewer entries than requested. The caller receives nothing while the page is read.
- * The idle timeout of the caller's connection must therefore be longer than this limit plus the duration of one
+ * Time limit for reading one page of a timeline, in milliseconds. After this time, only the first upstream request
+ * may still begin, and the page may have fewer entries than requested. The caller receives nothing while the page is
+ * read. The idle timeout of the caller's connection must therefore be longer than this limit plus the duration of one
  * upstream request.
  */
 export const TIMELINE_PAGE_READ_TIME_LIMIT_MS = 25_000;
 /** Maximum time that one call of {@link MessageSource.read} waits for the budget, in milliseconds. */
 const PATIENCE_MS = 2_000;
 /**
- * If this many consecutive calls of {@link MessageSource.read} find no older messages, the contact's messages are read
- * as an unsorted list.
+ * If this many consecutive calls of {@link MessageSource.read} find no message older than the cursor's position, the
+ * contact's messages are read as an unsorted list.
  */
 const MAX_ATTEMPTS = 8;
 
@@ -39,7 +39,10 @@ const MAX_ATTEMPTS = 8;
 export interface MessagesFound {
   /** Messages older than the cursor's position, newest first. */
   messages: readonly PlacedMessage[];
-  /** Position down to which {@link messages} is complete. Undefined if the contact has no older messages. */
+  /**
+   * End of the range that was read: {@link messages} contains every message between the cursor's position and this
+   * position. Undefined if all older messages were read, or if {@link isUnavailable} is true.
+   */
   edge: Position | undefined;
   /** Returns the optional fields of the next page's cursor. The argument is the position at which that page begins. */
   cursorFieldsAt: (position: Position | undefined) => Partial<TimelineCursor>;
@@ -52,7 +55,7 @@ export interface MessagesFound {
  */
 export const TIMELINE_START: Position = { at: Infinity };
 
-/** A result without messages. No older messages follow. */
+/** The result for a contact that has no messages. */
 export const NO_MESSAGES: MessagesFound = {
   messages: [],
   edge: undefined,

@@ -5,7 +5,7 @@ import type { TimelineMessage } from './ports.js';
 
 const PAGE_SIZE = 10;
 
-it('the read of a sorted message list misses no message if a deletion moves a message from the last page to the page before, which was already read', async () => {
+it('the read of a sorted message list misses no message if a deletion during the read moves a message to a page that was already read', async () => {
   const list = Array.from({ length: 28 }, (_, i) => fakeMessage(`m${i}`, 1_000_000 - i * 1_000));
   const left = new Set(list.map(({ id }) => id));
   // Upstream ignores the limit.

@@ -33,7 +33,7 @@ export interface OrderedShape extends ListShape {
   order: 'newestFirst' | 'oldestFirst';
 }
 
-/** Where a walk begins. */
+/** Where a walk (a read of a list page by page) begins. */
 export interface WalkStart {
   /** Messages older than this position are wanted. Absent for the newest messages. */
   from?: Position;
@@ -48,7 +48,7 @@ export interface WalkStart {
   maxLimit?: number;
 }
 
-/** What a walk found. */
+/** What a walk (a read of a list page by page) found. */
 export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
   /** False if the walk did not find where the wanted messages begin. {@link messages} is then empty. */
   isConnected: boolean;
@@ -134,8 +134,8 @@ class OrderedWalk {
           this.maxLimit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
           continue;
         }
-        // If the walk has no pages, the error is thrown. A timeout is an exception: the walk has already read
-        // something, and the next walk continues with what this one learned, such as the size of upstream's pages.
+        // If the walk has no pages, the error is thrown, unless it is a timeout. A timeout occurs only after the
+        // first read, and the next walk continues with what this walk learned, such as the size of upstream's pages.
         if (this.pages.length === 0 && !(error instanceof TimelinePageTimeoutError)) throw error;
         this.isInterrupted = true;
         break;
@@ -294,8 +294,8 @@ class OrderedWalk {
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;
     const { newer, older } = this.unjoined;
-    // This page is not the newer page of `unjoined`: it was read to settle an uncertain end. The newer page is read
-    // again later.
+    // This page is not the newer page of `unjoined`: it was read to find out whether the page before it is the last
+    // one. The newer page is read again later.
     if (page.request.page !== newer.request.page) return;
     newer.next = older;
     page.next = older;

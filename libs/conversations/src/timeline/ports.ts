@@ -64,7 +64,7 @@ export interface MessagePages {
   ): Promise<MessagesPage>;
 }
 
-/** How long all upstream requests for one page of a timeline together may wait for the budget. */
+/** Limits the total time that the upstream requests for one page of a timeline wait for the budget. */
 export interface Patience {
   /** Time left to wait for the budget, in milliseconds. Each wait reduces the time. */
   leftMs: number;
@@ -119,7 +119,7 @@ export interface TimelineSend<S> {
   sendAt?: number;
   /** The message that was bound to the send first. */
   message?: { contactId: string; messageId: string };
-  /** When the message was bound to the send, by Redis' clock. Absent in data of older versions. */
+  /** When the message was bound to the send, by Redis' clock. Absent in data of earlier builds. */
   boundAt?: number;
   /** The send as callers see it. */
   shown: S;
@@ -128,13 +128,13 @@ export interface TimelineSend<S> {
 /** One page of the sends to a recipient, sorted by descending serial number (see {@link TimelineSends}). */
 export interface SendsPage<S> {
   sends: readonly TimelineSend<S>[];
-  /** Serial number of a send. The next page contains sends with lower serial numbers. Absent on the last page. */
+  /** The next page contains the sends with serial numbers below this number. Absent on the last page. */
   next?: number;
 }
 
 /**
  * Reads sends. Each send of an account has a serial number. Serial numbers rise with the creation time of the sends.
- * Only sends that were created within a few seconds of each other may be numbered in another order.
+ * Only sends that were created within a few seconds of each other may be numbered in a different order.
  */
 export interface TimelineSends<S> {
   /** Returns at most `limit` sends to a recipient: those with the highest serial numbers below `before`. */

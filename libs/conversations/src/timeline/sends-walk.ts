@@ -17,7 +17,7 @@ export interface SendsWanted {
   phoneNumbers: readonly string[];
   /** Sends older than this position are wanted. Undefined for the newest sends. */
   from: Position | undefined;
-  /** All sends back to this time are wanted, in milliseconds since 1970; `-Infinity` for no limit. */
+  /** All sends from this time on are wanted, in milliseconds since 1970. `-Infinity` if there is no such limit. */
   until: number;
   /** Number of sends to find if no time limit is set, that is, if `until` is `-Infinity`. */
   count: number;
@@ -27,13 +27,13 @@ export interface SendsWanted {
   startedAt: number;
 }
 
-/** The sends that {@link readSendsOfConversation} found, and down to which position it found all sends. */
+/** Result of {@link readSendsOfConversation}. */
 export interface SendsFound<S> {
   /** The found sends by id. Some of them may be outside of the wanted range. */
   sends: Map<string, TimelineSend<S>>;
   /**
-   * Position down to which all sends that {@link SendsWanted} selects were found. Undefined if no older sends
-   * exist.
+   * Every send that {@link SendsWanted} selects and that is newer than this position was found. Undefined if no older
+   * sends exist.
    */
   edge: Position | undefined;
   /**

@@ -197,7 +197,7 @@ describe('A message that no poll has committed yet', () => {
 });
 
 describe('A send', () => {
-  it('is shown at the time of its creation until its message is committed; then the message is shown at its own timestamp', async () => {
+  it('is shown at its creation time until a poll commits its message; then the message is shown instead, at the timestamp of the message', async () => {
     const account = accountWith(5);
     const at = account.now - 150_000;
     const send = account.send('snd_1', { createdAt: at, reference: 'r' });
@@ -210,7 +210,7 @@ describe('A send', () => {
     expect((await all(account)).flatMap(idsOf)).toEqual(['m3', 'snd_1', 'm2', 'm1', 'm0']);
   });
 
-  it('that was bound to its message less than a minute ago is shown as the message, at the creation time of the send', async () => {
+  it('whose message was identified less than a minute ago is shown as that message, at the creation time of the send', async () => {
     const account = accountWith(5);
     const send = account.send('snd_1', { createdAt: account.now - 150_000 });
     account.bind(send, 'm4');

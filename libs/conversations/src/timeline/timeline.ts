@@ -42,8 +42,8 @@ export interface TimelinePage<S> {
   /** Cursor of the next page. Undefined on the last page, and if upstream's messages could not be read. */
   next: string | undefined;
   /**
-   * Cursor at the end of the event log when the reading of this page began. Later events report what changed since
-   * then.
+   * Cursor of the end of the event log at the time when the reading of this page began. The events after this cursor
+   * report what has changed since then.
    */
   after: string;
   /**

@@ -40,7 +40,7 @@ export class UnsortedMessageListReader {
   private page = 1;
   private passes = 0;
   private fruitlessPasses = 0;
-  /** Number of messages that the contact's snapshot contains, but that were on no page read so far. */
+  /** Number of messages of the contact's snapshot that were on none of the pages read so far. */
   private missing = Infinity;
   private idsOfPass = new Set<string>();
   private end: Promise<void> = Promise.resolve();
@@ -101,8 +101,8 @@ export class UnsortedMessageListReader {
   }
 
   private endsList({ maxLimit, fullPage, length }: ListShape, count: number): boolean {
-    // A page with the documented maximum number of messages is not taken for the last one, even if the page limit was
-    // higher: upstream may have shortened the page.
+    // A page with the documented maximum number of messages is not assumed to be the last one, even if the page limit
+    // was higher: upstream may have shortened the page.
     return (
       count < Math.min(maxLimit, fullPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE) &&
       (this.page - 1) * maxLimit + count >= length

@@ -35,8 +35,8 @@ import type { VolatileFieldStore } from '../form/volatile-fields.js';
  */
 const FIRST_LIST_SLACK_MS = 60_000;
 /**
- * If the contact list of a new account is first read late, messages that were sent more than this many milliseconds
- * before that read emit no events.
+ * Messages that were sent more than this many milliseconds before the first read of a new account's contact list emit
+ * no events, even if they were sent after the account was added.
  */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /**
@@ -71,9 +71,9 @@ interface ListVerdict {
   /** True if so many contacts are missing that an outage is likely. No deletion is emitted then. */
   isOutageLikely: boolean;
   /**
-   * Time since which the previous lists have lacked so many known contacts that an outage is likely, in
-   * milliseconds since 1970 by Redis' clock; see {@link wentMissingInSuspectedOutage}. Undefined if there is no such
-   * time, or if an administrator has confirmed deletions since then.
+   * When an earlier list was the first to lack so many known contacts that an outage is likely, in milliseconds since
+   * 1970 by Redis' clock; see {@link wentMissingInSuspectedOutage}. Undefined if the previous list did not suggest an
+   * outage, or if an administrator has confirmed deletions since then.
    */
   suspectBefore: number | undefined;
   unreadable: UnreadableElementHistory;
@@ -120,8 +120,8 @@ export class ContactListPoller {
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const known = await this.store.knownContacts(account);
     const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_VOLATILE_CONTACT_FIELDS;
-    // A reader is created for each list that the reply seems to contain. Each reader has its own tracker, so that a
-    // tracker counts only the contacts of one list.
+    // A reader is created for each list that the reply seems to contain. Each reader has its own tracker of volatile
+    // fields, so that a tracker counts only the contacts of one list.
     const list = await this.source.listContacts(
       account,
       purpose,
@@ -184,8 +184,8 @@ export class ContactListPoller {
       known.deletionsConfirmedAt,
     );
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
-    // Of several suspect lists in a row, only the first one is treated as a replacement. The lists may stay suspect
-    // for days, and contacts that first appear in a later list are really new.
+    // Of several consecutive suspect lists, only the first one is treated as a replacement. The lists may be suspect
+    // for days, and a contact that first appears in a later one is really new.
     const isReplaced = isOtherService || (isSuspect && suspectBefore === undefined);
     const verdict: ListVerdict = {
       ...{ known, tracker, missing, isReplaced },
@@ -199,7 +199,7 @@ export class ContactListPoller {
     if (isOtherService && known.services.get(upstream) === undefined)
       this.volatile?.logger.warn(
         { account, contacts: list.reader.count },
-        'the new upstream address shows other contacts than the previous address, so the new address probably belongs to another messaging service; sends that were stored for the previous address are not relayed',
+        'many contacts from the previous upstream address are missing at the new address, so the new address probably belongs to a different messaging service; sends that were stored for the previous address are not relayed',
       );
     return this.store.commitContacts(account, {
       version: known.version,

@@ -11,6 +11,35 @@ import { isNotFound } from './upstream-not-found.js';
 /** After upstream has accepted a send, the recipient's contact is read within this time, in milliseconds. */
 const EXPECTED_WITHIN_MS = 250;
 
+/** Options of {@link RecipientMessageReader.lookUp}. */
+interface LookupOptions {
+  /**
+   * If the contact list was last read before this time (milliseconds since 1970 by Redis' clock), the contact list is
+   * read again first.
+   */
+  minListReadAt?: number;
+  /**
+   * If true, the look-up counts as incomplete in these cases too: the contact list could not be read again; contacts
+   * of the number are missing from the list, or may be; a contact whose phone number is not known was last read
+   * before {@link minListReadAt}.
+   */
+  isListRequired?: boolean;
+  /** True if new sends have priority over this look-up in the request budget. */
+  isLowPriority?: boolean;
+  /** Receives the contacts and messages that are read. */
+  reads?: LookupReads;
+}
+
+/** What a look-up has read so far. */
+interface ContactsRead {
+  /** The contacts that were read, or whose read failed. */
+  readonly ids: Set<string>;
+  /** False if messages of the phone number may not have been read. */
+  isComplete: boolean;
+  /** The first failure. */
+  failure?: UpstreamError;
+}
+
 /** Reads the messages of a send's recipient, to find the message that belongs to the send. */
 export class RecipientMessageReader {
   /**
@@ -33,44 +62,49 @@ export class RecipientMessageReader {
   /**
    * Immediately reads the new messages of all contacts with the given phone number, and binds these messages to
    * sends.
-   * @param options `minListReadAt`: if the contact list was last read before this time (milliseconds since 1970 by
-   * Redis' clock), the contact list is read again first. `isListRequired`: if true, the result is also false if the
-   * list could not be read again, if contacts of the number are or may be missing from it, or if a contact whose phone
-   * number is not known was last read before `minListReadAt`. `isLowPriority`: true if new sends have priority over
-   * this look-up in the request budget. `reads`: receives the contacts and messages that are read
-   * @returns true if all contacts with the phone number were read, except contacts that no longer exist
+   * @returns true if the look-up is complete: all contacts with the phone number were read, except contacts that no
+   * longer exist, and none of the cases of {@link LookupOptions.isListRequired} applies
    * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
    */
-  async lookUp(
+  async lookUp(account: string, phoneNumber: string, options: LookupOptions = {}): Promise<boolean> {
+    const { minListReadAt, isListRequired = false } = options;
+    const recipient = await this.findWithFreshList(account, phoneNumber, minListReadAt);
+    const done: ContactsRead = {
+      ids: new Set(),
+      isComplete: !isListRequired || isListUsable(recipient, minListReadAt),
+    };
+    await this.readContacts(account, phoneNumber, recipient, done, options);
+    if (isListRequired && minListReadAt !== undefined && done.isComplete && done.failure === undefined) {
+      done.isComplete = await this.unidentified.areReadSince(account, minListReadAt, recipient.listReadAt);
+      // These reads may have found further contacts with the phone number.
+      const now = await this.store.recipientOf(account, phoneNumber);
+      await this.readContacts(account, phoneNumber, now, done, options);
+    }
+    if (done.failure !== undefined) throw done.failure;
+    return done.isComplete;
+  }
+
+  /** Reads the new messages of those contacts of a phone number that `done` does not contain yet. */
+  private async readContacts(
     account: string,
     phoneNumber: string,
-    {
-      minListReadAt,
-      isListRequired = false,
-      isLowPriority = false,
-      reads,
-    }: {
-      minListReadAt?: number;
-      isListRequired?: boolean;
-      isLowPriority?: boolean;
-      reads?: LookupReads;
-    } = {},
-  ): Promise<boolean> {
+    first: Recipient,
+    done: ContactsRead,
+    { isListRequired = false, isLowPriority = false, reads }: LookupOptions,
+  ): Promise<void> {
     const purpose = isLowPriority ? 'confirmation' : 'lookup';
-    let recipient = await this.findWithFreshList(account, phoneNumber, minListReadAt);
-    let isComplete = !isListRequired || isListUsable(recipient, minListReadAt);
-    let failure: UpstreamError | undefined;
-    const readIds = new Set<string>();
+    let recipient = first;
     for (;;) {
-      const contact = recipient.contacts.find(({ id }) => !readIds.has(id));
-      if (contact === undefined) break;
-      readIds.add(contact.id);
+      const contact = recipient.contacts.find(({ id }) => !done.ids.has(id));
+      if (contact === undefined) return;
+      done.ids.add(contact.id);
       reads?.add(contact.id, [], 0);
       try {
-        if (!(await this.messages.pollNewMessages(account, contact.id, purpose, reads))) isComplete = false;
+        if (!(await this.messages.pollNewMessages(account, contact.id, purpose, reads)))
+          done.isComplete = false;
         // If the contact is missing from the contact list because of an outage, upstream may not show its messages
         // either.
-        if (isListRequired && contact.isMissing) isComplete = false;
+        if (isListRequired && contact.isMissing) done.isComplete = false;
       } catch (error) {
         if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
         if (isNotFound(error)) {
@@ -79,12 +113,9 @@ export class RecipientMessageReader {
         }
         // The read of one contact failed. The other contacts with this phone number are still read, because
         // one of them may have the message.
-        failure ??= error;
+        done.failure ??= error;
       }
     }
-    if (failure !== undefined) throw failure;
-    if (!isComplete || !isListRequired || minListReadAt === undefined) return isComplete;
-    return this.unidentified.areReadSince(account, minListReadAt, recipient.listReadAt);
   }
 
   /**
@@ -95,7 +126,7 @@ export class RecipientMessageReader {
     return this.listPolls.run(account);
   }
 
-  /** Makes the recipient's contact due for a poll soon, so that the message of a send is found soon. */
+  /** Expedites the poll of the recipient's contact, so that the send's message is found soon. */
   expeditePoll(account: string, phoneNumber: string): Promise<void> {
     // If no contact has the phone number yet, `expedite` requests a read of the contact list. A contact that is
     // new in the list is polled at once.
@@ -134,7 +165,7 @@ function isListReadSince({ listReadAt = -Infinity }: Recipient, since: number | 
 }
 
 /**
- * Returns true if the contact list was read recently enough and can be trusted to show all contacts of the number.
+ * Returns true if the contact list was read recently enough and can be trusted to contain all contacts of the number.
  * If no contact of the number is known, a suspect list cannot be trusted: it may be incomplete because of an
  * outage.
  */

@@ -48,7 +48,7 @@ export class SnapshotComparingContactReader implements ContactReader {
 
   constructor(
     private readonly known: KnownContacts,
-    /** Counts in how many of the received contacts each field differs. */
+    /** Counts in how many of the received contacts each field differs from the snapshot. */
     readonly tracker: VolatileContactFieldTracker,
   ) {
     let present = 0;
@@ -116,7 +116,7 @@ export class SnapshotComparingContactReader implements ContactReader {
   /**
    * Returns true if a contact must be committed although its fields are unchanged. If the contact was missing, the
    * commit records that it is back. If fewer contacts are scheduled for polls than are known, all contacts are
-   * committed, because the commit schedules those that are not.
+   * committed, because the commit schedules each contact that has no due time.
    */
   private isScheduledAnew(before: ListedContact | undefined): boolean {
     return before?.missingSince !== undefined || this.present > this.known.scheduled;

@@ -144,9 +144,8 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
 }
 
 /**
- * Returns true if an element went missing during a suspected outage. Upstream may recover in steps. Therefore, an
- * element that is still missing when the suspicion ends counts as deleted only after it has been missing for the
- * full time again.
+ * Returns true if an element went missing during a suspected outage. If the element is still missing when the
+ * suspicion ends, it counts as missing only from then on, because upstream may recover in steps.
  * @param suspectSince start of the suspicion, in milliseconds since 1970 by Redis' clock; undefined if there was
  * none, or if an administrator has confirmed deletions since then
  */
@@ -159,8 +158,8 @@ export function wentMissingInSuspectedOutage(
 
 /**
  * Returns true if so many elements are missing that an outage is more likely than deletions. Elements that were
- * already missing when an administrator confirmed deletions are not counted. This applies until they are deleted or
- * return, because a second read may be needed before they count as deleted.
+ * already missing when an administrator confirmed deletions are not counted, even if they do not count as deleted
+ * yet.
  * @param missing snapshots of the missing elements
  * @param total number of elements that are not deleted, including the missing ones
  * @param deletionsConfirmedAt when deletions were last confirmed, in milliseconds since 1970 by Redis' clock
@@ -196,8 +195,8 @@ export function isOutageMoreLikelyThanDeletions(missing: number, total: number):
 
 /**
  * `DELETION_EVENT_CHANGES` is the value of `changes` in an event that reports a deletion.
- * `REAPPEARANCE_EVENT_CHANGES` is its value in an event that reports that a deleted message or contact has
- * reappeared.
+ * `REAPPEARANCE_EVENT_CHANGES` is the value of `changes` in an event that reports that a deleted message or contact
+ * has reappeared.
  */
 export const DELETION_EVENT_CHANGES = { deleted: { from: false, to: true } };
 export const REAPPEARANCE_EVENT_CHANGES = { deleted: { from: true, to: false } };

@@ -140,7 +140,7 @@ describe('the first read of a contact', () => {
     expect(types(events)).toEqual(['message.sent']);
   });
 
-  it('with areSendsDated, also emits a message that belongs to a send only if its timestamp is after the given time', () => {
+  it('with areSendsDated, emits a message that belongs to a send only if the timestamp of the message is after the given time', () => {
     const events = new Memory().see([shown('old', at(-1)), shown('new', at(1))], {
       firstRead: { ...firstRead, areSendsDated: true },
       sends: new Map(['old', 'new'].map((id) => [id, { sendId: `snd_${id}` }])),
@@ -167,7 +167,7 @@ describe('the first read of a contact', () => {
 });
 
 describe('a known message', () => {
-  it('that is unchanged causes no event, in whatever order its keys come', () => {
+  it('whose content is the same as at the previous read causes no event, even if the order of the keys differs', () => {
     const memory = new Memory();
     memory.see([shown('m', { nested: { a: 1, b: [{ c: 1, d: 2 }] } })]);
     const { raw } = shown('m', { nested: { b: [{ d: 2, c: 1 }], a: 1 } });

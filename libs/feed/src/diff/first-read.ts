@@ -18,8 +18,8 @@ interface EmitAfter {
    */
   undated: 'silent' | 'emit';
   /**
-   * If true, the timestamp also decides for messages that belong to sends, because their events may have been
-   * emitted before. Otherwise, all these messages emit events.
+   * If true, messages that belong to sends are treated like all other messages, because their events may have been
+   * emitted before. Otherwise, all messages that belong to sends emit events.
    */
   areSendsDated?: boolean;
 }

@@ -29,7 +29,7 @@ const IGNORED = 9;
 
 /**
  * Size of the buffer into which texts are copied to be hashed, in UTF-16 code units. Longer texts are hashed
- * in several pieces. Hashing from the buffer is ten times as fast as `charCodeAt`.
+ * in several pieces. Reading the code units from the buffer is ten times as fast as calling `charCodeAt`.
  */
 const MAX_UNITS = 4_096;
 /**
@@ -48,9 +48,9 @@ const halves = new Int32Array(double.buffer);
  * object's keys does not matter. The values are hashed directly, because converting them to JSON text first
  * would take most of the time.
  *
- * Texts that differ in one character never have the same hash. The hash is not collision-resistant: the
- * sender of a message could find a second text with the same hash. In that case Tidings would only miss a
- * change of that message.
+ * Two texts that differ in exactly one character never have the same hash. The hash is not collision-resistant: the
+ * sender of a message could find a second text with the same hash. In that case Tidings would only miss a change of
+ * that message.
  */
 export class JsonHasher {
   high = HIGH_START;

@@ -39,9 +39,9 @@ const SIGNATURE = /^(?:x-(?:amz|goog)-|x-oss-(?:signature|credential|date|expire
 
 /**
  * Matches further query parameters that are removed from a signed URL. A URL is signed if the name of one of
- * its query parameters is listed in {@link SIGNATURES} or matches {@link SIGNATURE}. Some names match only
- * with a value of at least eight characters, such as a time or a digest, because `t=90` may be a position in
- * a video.
+ * its query parameters is listed in {@link SIGNATURES} or matches {@link SIGNATURE}. Some parameters, such as
+ * `t`, match only if the value has at least eight characters. A shorter value may not belong to the signature: `t=90`
+ * may be a position in a video.
  */
 const BESIDE_SIGNATURES =
   /^(?:(?:policy|st|se|sp|sv|sr|si|sip|spr|srt|ss|sdd|ske|skt|sks|skv|skoid|sktid|token_path|q-.*)(?:=|$)|(?:exp|expiration|e|t|ts|timestamp|hash|md5|nonce)=.{8})/i;

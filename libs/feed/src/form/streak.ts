@@ -1,6 +1,6 @@
 /**
- * How many reads in a row a field of messages or contacts differed from the read before. A long streak shows
- * that the field is volatile.
+ * Counts at how many consecutive reads a field of messages or contacts had another value than at the previous read.
+ * A long streak shows that the field is volatile.
  *
  * A streak starts when the field differs in nearly all messages or contacts that have the field. Some of them
  * become samples. Later reads count as reads with changes if the field differs in nearly all samples.
@@ -28,8 +28,8 @@ export interface Streak {
   unchangedReads: number;
   muted: boolean;
   /**
-   * True if the muted field is common: since the field was muted, at least one read contained many messages
-   * or contacts that have the field. Many means at least as many as {@link MutingThresholds.samples}.
+   * True if the muted field is common: since the field was muted, at least one read contained
+   * {@link MutingThresholds.samples} or more messages or contacts that have the field.
    */
   isCommon: boolean;
   /**

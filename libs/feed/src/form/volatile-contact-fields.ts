@@ -96,8 +96,8 @@ export class VolatileContactFieldTracker {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    // Only the end of the contact list shows whether a field differs for nearly all contacts. A field with a long
-    // streak probably does. Its changes are therefore withheld for all contacts of the list.
+    // Whether a field differs for nearly all contacts is not known before the end of the contact list. If the field
+    // has a long streak, it probably does, so its changes are withheld from the first contact on.
     this.withheld = new Set(
       names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
     );

@@ -137,7 +137,7 @@ describe('a message field that differs at every read', () => {
     ).toEqual([]);
   });
 
-  it('is unmuted without an event once it stops changing; later changes are emitted at once', () => {
+  it('is unmuted without an event when the field stops changing; later changes are emitted at once', () => {
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
     expect(contact.reads(6, () => ids(10).map((id) => shown(id, picture('still')))).flat()).toEqual([]);
@@ -181,7 +181,7 @@ describe('edits of messages by people', () => {
       );
     });
 
-  it('are each emitted at the next read if no message is edited before each of three consecutive reads', () => {
+  it('are each emitted at the next read as long as no message is edited before three reads in a row', () => {
     fc.assert(
       fc.property(edits, fc.integer({ min: 3, max: 5 }), (reads, count) => {
         const contact = new Contact();
@@ -199,7 +199,7 @@ describe('edits of messages by people', () => {
     );
   });
 
-  it('cause an event with the final text once the edits stop, even if the text was edited before each of many consecutive reads', () => {
+  it('cause an event with the final text after the edits stop, even if the text was edited before many reads in a row', () => {
     const edited = fc.array(fc.boolean(), { maxLength: 30 });
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {
@@ -250,7 +250,7 @@ describe('message fingerprints that an older build stored', () => {
     expect(contact.read([signed(3)])).toEqual([]);
   });
 
-  it('show which field of an edited message changed', () => {
+  it('are sufficient to find out which field of an edited message changed', () => {
     expect(storedBefore(signed(1)).read([signed(1, { message: 'edited' })])).toEqual(['m:message']);
   });
 
@@ -291,7 +291,7 @@ describe('the stored list of message fields that change at every read', () => {
     expect(packVolatileMessageFields(new Map([[8, streak]])).length).toBe(20);
   });
 
-  it('counts as empty if its bytes are damaged or have another version', () => {
+  it('counts as empty if its bytes are damaged or have a different version', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         const read = unpackVolatileMessageFields(Buffer.from(bytes));

@@ -36,7 +36,9 @@ export interface PagesTask {
   purpose: ReadPurpose;
   /** Whether all pages are read, or only those with messages whose flags may still change; see `DeepTask`. */
   goal: 'everything' | 'look';
-  /** Receives the messages, if they are read because of a look-up of sends. */
+  /**
+   * Receives the messages that are read. Present only during a look-up, which searches for the messages of sends.
+   */
   lookup?: LookupReads;
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
@@ -103,8 +105,8 @@ export class CommittingPageReader {
   }
 
   /**
-   * From now on, commits no page until a page contains a known message. If no page contains one, upstream shows
-   * another list than before, and the contact needs a new baseline. Has no effect if the contact has only a few
+   * From now on, commits no page until a page contains a known message. If no page contains one, upstream returns a
+   * different list than before, and the contact needs a new baseline. Has no effect if the contact has only a few
    * known messages.
    * @param known number of known messages
    */
@@ -131,7 +133,7 @@ export class CommittingPageReader {
    * The stored state is read before each request, so that a page is never compared with snapshots that are
    * newer than the request.
    * @param limit number of messages per page
-   * @returns undefined if the contact is unknown, its stored state was lost, the read was aborted, or
+   * @returns the page; undefined if the contact is unknown, its stored state was lost, the read was aborted, or
    * {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
    */
   async take(page: number, limit: number): Promise<PageRead | undefined> {
@@ -140,7 +142,8 @@ export class CommittingPageReader {
   }
 
   /**
-   * Reads a page like {@link take}, but does not read a failed page in parts: returns a {@link FailedPageRead}.
+   * Reads a page like {@link take}. If all attempts fail, returns a {@link FailedPageRead} instead of reading the
+   * page in parts.
    */
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPageRead | undefined> {
     // If an earlier read found a message that upstream fails to return, this message probably makes the page fail,
@@ -287,10 +290,11 @@ export class CommittingPageReader {
   }
 
   /**
-   * Returns the ids on page 1, which are stored as the new head of the contact. Later reads compare only with the
-   * new head. If messages of the stored head have disappeared, the result therefore also requests a read of all
-   * pages, unless the current read is one. Returns an empty object for another page, for a request of fewer
-   * messages than the documented page size, and for a list that is not newest first.
+   * Returns the ids on page 1, which are stored as the new head of the contact. If messages of the stored head have
+   * disappeared, the result also requests a read of all pages, because later reads compare only with the new head
+   * and would not notice the loss. If the current read covers all pages, no further read is requested. Returns an
+   * empty object for another page, for a request of fewer messages than the documented page size, and for a list
+   * that is not newest first.
    */
   private newHead(
     page: number,
@@ -307,9 +311,9 @@ export class CommittingPageReader {
   }
 
   /**
-   * Commits a new baseline, because upstream shows messages of the contact, but none of the known ones. The
-   * pages that waited for their commit become the new snapshot.
-   * @returns false: the read is not complete, because a later read must go through all pages again
+   * Commits a new baseline, because upstream returns messages of the contact, but none of the known ones. The pages
+   * that waited for their commit become the new snapshot.
+   * @returns always false, because a later read must go through all pages again
    */
   async startNewBaseline(): Promise<false> {
     const served = this.heldPages.flatMap(({ items }) => items);

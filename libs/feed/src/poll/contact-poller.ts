@@ -67,7 +67,8 @@ export class ContactPoller {
   /**
    * Reads all new messages of a contact. Reads the newest messages first. Then also reads older messages, if
    * older pages may contain more new messages.
-   * @param lookup receives the messages, if they are read because of a look-up of sends
+   * @param lookup receives the messages that are read; present only during a look-up, which searches for the
+   * messages of sends
    * @returns true if the reads were completed; false if the contact is unknown, or if the read of older
    * messages ended early
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
@@ -85,7 +86,7 @@ export class ContactPoller {
   }
 
   /**
-   * Reads and commits the newest messages. Returns `enough` if the pages that were read show all new messages,
+   * Reads and commits the newest messages. Returns `enough` if the pages that were read contain all new messages,
    * `in part` if older pages may contain more new messages, and undefined if the contact is unknown.
    */
   private async readHeadUntilCommitted(
@@ -156,7 +157,8 @@ export class ContactPoller {
    * Reads older messages of a contact, if such a read is due. Reads either all pages, or only as many as
    * needed to find all messages with flags (`delivered`, `read`) that may still change.
    * @param signal aborts the read after the current page
-   * @param lookup receives the messages, if they are read because of a look-up of sends
+   * @param lookup receives the messages that are read; present only during a look-up, which searches for the
+   * messages of sends
    * @returns true if the read reached its end, or if no read of older messages was due
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
@@ -296,7 +298,8 @@ export class ContactPoller {
   }
 
   /**
-   * Returns true if upstream shows only unknown messages, although many messages of the contact are known.
+   * Returns true if all messages that upstream returned are unknown, although many messages of the contact are
+   * known.
    */
   private async isReplaced({ account, contactId }: PollStart, { served }: HeadRead): Promise<boolean> {
     if (served.length === 0) return false;
@@ -387,8 +390,8 @@ function planOf({ state, resync }: PollStart): HeadPlan {
   const { headLimit, headLimitUntil = 0 } = extension;
   return {
     ...{ order, length, pageSize, longestPage, failures },
-    // Until all pages were read once, it is unknown which page of an oldest-first list is the last one. The
-    // order is therefore set to `unknown`.
+    // Until all pages were read once, it is unknown which page of an oldest-first list is the last one. With the
+    // order `unknown`, the read begins at page 1 instead.
     ...(pollState.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
     known: resync === undefined ? storedMessages : 0,
     isFirst: state.emitAfter !== undefined || resync !== undefined,

@@ -31,8 +31,8 @@ const MAX_MESSAGES = 200_000;
  */
 const MAX_PASSES = 5;
 /**
- * If all retries of a page fail, the read starts again at page 1, but only if the number of the failed page is at
- * most this one. If a later page fails, too many pages would have to be read again.
+ * If all retries of a page fail, the read starts again at page 1. This applies only up to this page number, because
+ * after a failure of a later page, too many pages would have to be read again.
  */
 const MAX_RESTART_PAGE = 5;
 /**
@@ -61,7 +61,9 @@ export interface DeepTask {
    * flags (`delivered`, `read`) that may still change.
    */
   goal: 'everything' | 'look';
-  /** Receives the messages, if they are read because of a look-up of sends. */
+  /**
+   * Receives the messages that are read. Present only during a look-up, which searches for the messages of sends.
+   */
   lookup?: LookupReads;
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
@@ -95,13 +97,15 @@ export class DeepRead {
   /** Collects data for the conversation row. Reset when the read starts again at page 1. */
   private rowMessages = new RowMessageCollector();
   private readonly startedAt: number;
-  /** Value of `PollState.completeDueAt` when this read began: when an extra read of all pages was due. */
+  /**
+   * Value of `PollState.completeDueAt` when this read began, which is the due time of an extra read of all pages.
+   */
   private readonly dueAt: number | undefined;
   /** How far upstream's clock is ahead of Redis' clock, in milliseconds. Undefined while unknown. */
   private aheadMs: number | undefined;
   /**
-   * True if the read ended with a page that showed only messages of earlier pages. Messages may then have
-   * moved by a whole page during the read.
+   * True if the read ended with a page that contained only messages of earlier pages. Messages may then have moved
+   * by a whole page during the read.
    */
   private endedOnRepeat = false;
 
@@ -179,8 +183,8 @@ export class DeepRead {
   private async readUnsettledOldestFirst(): Promise<'all' | 'end' | 'stopped'> {
     const { length, head } = this.pages.state.pollState;
     const { limit } = this.requestForLastPage(length);
-    // The read starts with the newest message before the head. The head may have been read with another limit
-    // and may then start in the middle of a page.
+    // The read starts with the page that contains the newest message outside the head, and goes back to page 1. The
+    // head may begin in the middle of this page, because the head may have been read with a different limit.
     const older = length - splitIdHashes(head).length;
     for (let page = Math.max(Math.ceil(older / limit), 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';
@@ -311,9 +315,9 @@ export class DeepRead {
       if (read.repeats) {
         const isEmpty = read.ids.length === 0;
         if (isEmpty && last !== undefined && (await this.reader.continuesAfter(last, page))) continue;
-        // The read is stable only if the list ended with an empty page and no message appeared twice.
-        // Otherwise upstream may shuffle the list or ignore `page`, and may have more messages than it
-        // showed.
+        // The read is stable only if the list ended with an empty page and no message appeared twice. Otherwise
+        // upstream may shuffle the list or ignore the parameter `page`, and may have more messages than it
+        // returned.
         this.stable = read.count === 0 && count === this.reader.servedCount;
         this.endedOnRepeat = !isEmpty;
         return page;
@@ -391,8 +395,8 @@ export class DeepRead {
     const length = this.reader.servedCount;
     const { pollState } = this.pages.state;
     if (order === 'oldestFirst') {
-      // It is unknown where on their pages the unreadable elements are, so the head cannot be computed. A read of the
-      // newest messages sets it.
+      // It is unknown where on their pages the unreadable elements are, so the head cannot be computed. A later
+      // read of the newest messages sets the head.
       const { skipped } = this.reader;
       if (skipped > 0)
         return order === pollState.order
@@ -418,8 +422,8 @@ export class DeepRead {
   }
 
   /**
-   * Returns true if the read showed how many messages per page upstream honours. If all messages of the
-   * contact fit on a page of the documented size, the read cannot show this.
+   * Returns true if the read has shown which page limit upstream honours. If all messages of the contact fit on a
+   * page of the documented size, the read cannot show this.
    */
   private knowsLimit(): boolean {
     return (

@@ -5,8 +5,8 @@ export interface FeedSettings {
   /** Returns how many upstream requests per second of the account's budget are available to polls. */
   readsPerSecond(account: string): Promise<number>;
   /**
-   * Whether the first read of a contact emits messages that have no readable timestamp. `emit`: all of them.
-   * `silent`: only messages that belong to sends.
+   * Whether the first read of a contact emits events for messages that have no readable timestamp. `emit`: for all
+   * of them. `silent`: only for messages that belong to sends.
    */
   undated: 'silent' | 'emit';
   /**

@@ -31,8 +31,8 @@ export class NextReadPlanner {
   }
 
   /**
-   * Returns when the newest messages of the contact are read next, which depends on how often the contact
-   * changes.
+   * Returns when the newest messages of the contact are read next. The interval depends mainly on how often the
+   * contact has new messages.
    */
   async ofNewestMessages(
     { account, state, requestsPerSecond }: PollStart,
@@ -52,7 +52,7 @@ export class NextReadPlanner {
     const perSecond = expectedMessageRate(rate, now);
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
     const plan = await this.planner.planOf(account, budget, state.contacts);
-    // The contact is polled at the latest when its next flag check is due.
+    // If a flag check is due earlier, the contact is polled at the time of that check.
     const intervalMs = Math.min(plan.intervalMs(perSecond), msUntilNextFlagCheck(pollState, now));
     return {
       extension: { rate: packMessageRate(rate) },

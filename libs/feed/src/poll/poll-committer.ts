@@ -51,9 +51,9 @@ const UNCOMMITTED_TTL_MS = 60_000;
 export class PollCommitter {
   private readonly nextReads: NextReadPlanner;
   /**
-   * The sends that were bound to messages of a contact, by message id. They are kept until a commit contains these
-   * messages. A commit may fail, or be refused because another worker committed first. That worker may not have
-   * recognized these messages, for example because their text differed when it read them.
+   * The sends that were bound to a contact's messages, by message id. They are kept until these messages are
+   * committed, because a commit may fail, or be refused after another worker committed first. The other worker may
+   * not have bound these messages, for example because their text was different when it read them.
    */
   private readonly uncommittedSends = new LRUCache<string, ReadonlyMap<string, BoundSend>>({
     max: MAX_UNCOMMITTED,
@@ -152,9 +152,9 @@ export class PollCommitter {
       next.size === 0 &&
       events.length === 0 &&
       isSamePollState(pollState, state.pollState);
-    // A resync ends only with a read of all pages during which no message moved between pages. Any other read
-    // may have missed messages. While messages are missing, the resync does not end either, because the list
-    // may be empty during an outage.
+    // A resync ends only with a read of all pages during which no message moved between pages. Any other read may
+    // have missed messages. The resync also continues while messages are missing, because the cause may be an
+    // outage.
     const endsResync = kind === 'end' && state.extension.resyncing === true && absence?.pending === false;
     const extension = rebuildablePollStateAfterRead(start, reading, kind, changes.volatile, {
       isQuiet,
@@ -264,8 +264,8 @@ export class PollCommitter {
   }
 
   /**
-   * Returns the changes of the contact's row. A new row also gets the search words and phone numbers from the
-   * contact's own fields.
+   * Returns the changes of the contact's conversation row. A new row also gets the search words and phone numbers
+   * from the contact's own fields.
    */
   private async rowUpdate({ account, contactId }: PollStart, input: RowUpdateInput): Promise<RowUpdate> {
     const update = rowUpdateOf(input);
@@ -422,8 +422,8 @@ const TIMESTAMP_TOLERANCE_MS = 1_000;
 
 /**
  * Returns the time of the last read of the newest messages, less a tolerance, in milliseconds since 1970 by
- * upstream's clock; undefined if there was no such read. If upstream shows none of the known messages, for example
- * because a conversation was deleted, only messages with a later timestamp count as new.
+ * upstream's clock; undefined if there was no such read. If upstream returns none of the known messages, for
+ * example because a conversation was deleted, only messages with a timestamp after the returned time count as new.
  */
 function lastReadAtByUpstream(
   { extension, now }: PollStart['state'],
@@ -435,9 +435,9 @@ function lastReadAtByUpstream(
 }
 
 /**
- * Returns whether missing messages of the contact make an outage likely. A number: the time since which an
- * outage has been likely, in milliseconds since 1970. `over`: an outage is no longer likely. Undefined: an
- * outage was not likely before, and still is not.
+ * Returns since when missing messages of the contact have made an outage likely, in milliseconds since 1970.
+ * Returns `over` if an outage is no longer likely, and undefined if an outage was likely neither before nor after
+ * the read.
  */
 function suspicionIn(
   { suspectSince }: PollState,
@@ -470,8 +470,8 @@ function isSamePollState(a: PollState, b: PollState): boolean {
 /** Fields of a message that are compared with sends to find out which send the message belongs to. */
 const MATCHED_FIELDS = fieldSetOf('to', 'direction', 'message', 'attachments');
 /**
- * Compared fields of a message whose timestamp was unknown before. If the timestamp was known, the message has been
- * compared with the sends already, and a new timestamp is no reason to compare it again.
+ * Fields that are compared with sends if the message's timestamp was unknown before. If the timestamp was known,
+ * the message has been compared with the sends already, and a new timestamp is no reason to compare it again.
  */
 const MATCHED_FIELDS_AND_TIMESTAMP = MATCHED_FIELDS | fieldSetOf('timestamp');
 
@@ -482,7 +482,7 @@ const MATCHED_FIELDS_AND_TIMESTAMP = MATCHED_FIELDS | fieldSetOf('timestamp');
  */
 type ChangeForBinder = 'edited' | 'other';
 
-/** Returns undefined if the message is new or has not changed. */
+/** Returns how a known message changed; undefined if the message is new or has not changed. */
 function changeForBinder(
   message: UpstreamMessage,
   seen: SeenFingerprint | undefined,

@@ -11,7 +11,10 @@ export const POLL_TASK_NAMES = {
   probe: 'probe',
 } as const;
 
-/** Implements {@link PollAgenda}: announces due polls to the agenda without making the caller wait. */
+/**
+ * Implements {@link PollAgenda}: announces due polls to the agenda (the due times in Redis) without making the
+ * caller wait.
+ */
 export class BackgroundPollAnnouncer implements PollAgenda {
   constructor(private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>) {}
 

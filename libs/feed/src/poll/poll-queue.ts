@@ -4,7 +4,8 @@ import type { ContactState } from '../feed-store.js';
 export type PollKind = 'head' | 'deep';
 
 /**
- * A contact that a worker has claimed for a read. The claim includes the budget token for the first request.
+ * A contact that a worker has claimed for a read. The claim includes a budget token, which permits the first
+ * upstream request of the read.
  */
 export interface ClaimedPoll {
   kind: PollKind;

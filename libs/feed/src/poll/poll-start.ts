@@ -2,8 +2,8 @@ import type { ContactState } from '../feed-store.js';
 import type { LookupReads } from '../ports.js';
 
 /**
- * Reason for a new baseline: upstream shows only unknown messages of a contact, although many messages of the
- * contact are known.
+ * Reason for a new baseline: all messages that upstream returns for a contact are unknown, although many messages
+ * of the contact are known.
  */
 export const MESSAGES_REPLACED_REASON = 'upstream shows other messages than before';
 
@@ -22,7 +22,9 @@ export interface PollStart {
    * worker claimed the contact. Absent if no worker claimed it.
    */
   requestsPerSecond?: number;
-  /** Receives the messages, if they are read because of a look-up of sends. */
+  /**
+   * Receives the messages that are read. Present only during a look-up, which searches for the messages of sends.
+   */
   lookup?: LookupReads;
 }
 

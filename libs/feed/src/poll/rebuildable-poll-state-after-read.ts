@@ -54,8 +54,8 @@ export function rebuildablePollStateAfterRead(
 }
 
 /**
- * Returns until when the first pages of later reads are requested with the reduced limit. The cause of one failure may
- * have nothing to do with the page, so the next read requests the full page again.
+ * Returns until when the first pages of later reads are requested with the reduced limit. After the first failure,
+ * the next read requests the full page again, because the cause may have nothing to do with the page.
  */
 function headLimitUntilAfterRead(before: RebuildablePollState, headLimit: number, now: number): number {
   if (before.headLimit === undefined || before.headLimitUntil === undefined) return now;

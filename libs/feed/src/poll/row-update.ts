@@ -12,7 +12,9 @@ import type { KnownMessage } from '../snapshot/known-message.js';
 import type { BoundSend } from '../ports.js';
 import type { FullRead } from '../walk/pages-read.js';
 
-/** What a commit records about a contact. The changes of the contact's row are computed from it. */
+/**
+ * What a commit records about a contact. The changes of the contact's conversation row are computed from it.
+ */
 export interface RowUpdateInput {
   /**
    * False if the contact has no row yet. The commit then creates the row from all messages that the read
@@ -144,8 +146,8 @@ function changedTexts({ hasRow, isResync, observed, before, changed }: RowUpdate
 }
 
 /**
- * Returns the row changes for known messages that were bound to a send. The row already contains the message, and
- * so no longer shows the send.
+ * Returns the row changes for known messages that were bound to a send. These changes remove the send from the row,
+ * because the row already contains the message of the send.
  */
 function boundSends({
   hasRow,
@@ -185,7 +187,7 @@ const PHONE_NUMBER = /^\+\d{5,15}$/;
 /**
  * Converts a message to the form that a row contains. The time of the message is its timestamp, converted to Redis'
  * clock, but never later than the read.
- * @param isNew true if no earlier read has shown the message
+ * @param isNew true if no earlier read has returned the message
  */
 export function toConversationRowMessage(
   { id, direction, timestamp, from, to, body }: UpstreamMessage,

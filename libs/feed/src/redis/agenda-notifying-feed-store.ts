@@ -15,7 +15,10 @@ import type { NextDue } from '../poll/poll-queue.js';
 import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
-/** {@link RedisFeedStore} that also informs the agenda when contacts or the contact list will be due. */
+/**
+ * {@link RedisFeedStore} that also informs the agenda (the due times in Redis) when contacts or the contact list
+ * will be due.
+ */
 export class AgendaNotifyingFeedStore extends RedisFeedStore {
   constructor(
     redis: RedisClient,
@@ -62,9 +65,9 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     commit: UnchangedPoll,
   ): Promise<NextDue | undefined> {
     const nextDue = await super.commitUnchangedPoll(account, contactId, commit);
-    // If no worker has claimed the contact, informs the agenda of the contact's due time. A worker that
-    // claims contacts informs the agenda itself, after it has polled all due contacts of the account. If the
-    // worker dies first, the account's next round polls the due contacts.
+    // If no worker has claimed the contact, informs the agenda of the contact's due time. A worker that has claimed
+    // the contact informs the agenda itself, after it has polled all due contacts of the account. If that worker
+    // dies before that, the account's next round polls the due contacts.
     if (nextDue !== undefined && commit.lease === undefined) this.announceDue(account, commit.dueInMs);
     return nextDue;
   }

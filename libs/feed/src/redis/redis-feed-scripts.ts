@@ -15,7 +15,8 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
  * - `r0`: the contact as JSON
  * - `x0`: `RebuildablePollState`
  * - `tellAfter`: `ContactState.emitAfter`
- * - `hastened` and `hastenedTo`: number of requests to poll sooner, and the time that they ask for
+ * - `hastened`: number of open requests to poll the contact sooner
+ * - `hastenedTo`: due time that the latest of these requests asked for
  * - `lost`: present if an earlier record of the contact was lost, and this record was created instead
  * - `failed` and `failedDeep`: numbers of consecutive failed reads
  *

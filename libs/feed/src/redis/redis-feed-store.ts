@@ -56,8 +56,8 @@ import {
  */
 const CONTACTS_A_COMMIT = 200;
 /**
- * The contacts of a contact list are committed by several script runs. A script run gets no more contacts
- * once the JSON of its contacts is longer than this number of characters.
+ * The contacts of a contact list are committed by several script runs. When the JSON of the contacts of a script
+ * run is longer than this number of characters, further contacts are left to the next run.
  */
 const CHARACTERS_A_COMMIT = 1_000_000;
 /** Number of messages to request per HSCAN when all message snapshots of a contact are read. */
@@ -139,8 +139,9 @@ export class RedisFeedStore implements FeedStore {
   }
 
   /**
-   * Returns the contacts of the hash. If a commit changes the hash meanwhile, the result may be inconsistent. The store
-   * then refuses a commit that is based on the result, because the version of the contact list has changed.
+   * Returns the contacts that are stored in the Redis hash `key`. If a commit changes the hash meanwhile, the
+   * result may be inconsistent. The store then refuses a commit that is based on the result, because the version of
+   * the contact list has changed.
    */
   private async listedContacts(key: string): Promise<ListedContacts> {
     const contacts = new ListedContacts();

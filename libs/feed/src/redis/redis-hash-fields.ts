@@ -2,7 +2,7 @@ import type { RedisClient } from '#platform';
 
 /**
  * Yields the fields of a Redis hash in batches, because reading a long hash at once would take many times the
- * memory of the result. If the hash changes meanwhile, fields that were added or removed may be missing or included.
+ * memory of the result. If fields are added or removed meanwhile, the result may or may not contain them.
  * @param batchSize number of fields to request at a time; Redis may return more
  */
 export async function* fieldsOfRedisHash(

@@ -32,9 +32,10 @@ interface ClaimsReply {
 type ClaimedReply = [kind: Buffer, contactId: Buffer, overdueMs: Buffer, failures: Buffer, state: unknown[]];
 
 /**
- * Reads of older messages get their full share of the budget once the most urgent one is overdue by this time, in
- * milliseconds. If the sweep interval is shorter, they get it once the read is overdue by one interval. Otherwise,
- * sweeps would take much longer than the interval while reads of the newest messages use up the budget.
+ * When the most urgent read of older messages is overdue by this time, in milliseconds, reads of older messages get
+ * their full share of the budget. If the sweep interval is shorter, the sweep interval is used instead of this
+ * time. Without the full share, sweeps would take much longer than the sweep interval while reads of the newest
+ * messages use up the budget.
  */
 const MAX_FULL_SHARE_DELAY_MS = 3_600_000;
 

@@ -78,7 +78,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('are half as long for a contact that changes four times as often as another, if both intervals are short', () => {
+  it('are half as long for a contact with four times the message rate of another contact, if both intervals are short', () => {
     const histogram = new Map([
       [40, 20],
       [45, 20],

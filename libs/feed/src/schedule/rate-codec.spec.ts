@@ -49,7 +49,7 @@ describe('the packed message rate of a contact', () => {
     );
   });
 
-  it('unpacks to undefined if it has missing bytes, extra bytes or another version', () => {
+  it('unpacks to undefined if it has missing bytes, extra bytes or a different version', () => {
     const bytes = packMessageRate({ at: NOW, starts: 3, follows: 9, watchedMs: 1e6, gaps: 2, gapsMs: 4e4 });
     for (let length = 0; length < bytes.length; length += 1) {
       expect(unpackMessageRate(bytes.subarray(0, length))).toBeUndefined();

@@ -10,8 +10,8 @@ const MAX_TIME = Date.UTC(2200, 0, 1);
  */
 const MIN_AMOUNT = 1e-6;
 /**
- * Amounts are packed as whole numbers on a logarithmic scale: `STEPS_AN_E` steps multiply an amount by e. The largest
- * amount is about 10^8.
+ * Amounts are packed as whole numbers on a logarithmic scale: if the packed number is greater by `STEPS_AN_E`, the
+ * amount is e times as large. The largest amount is about 10^8.
  */
 const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;

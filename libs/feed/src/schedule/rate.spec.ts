@@ -86,7 +86,7 @@ describe('the estimated message rate of a contact', () => {
     );
   });
 
-  it('has the same stored state after a read that finds no new message', () => {
+  it('has the same stored state before and after a read that finds no new message', () => {
     const state = talk(silent(), START, 3, 10 * SECOND);
     expect(messageRateStateAfterRead(state, { arrivals: 0, at: START + HOUR, since: START + MINUTE })).toBe(
       state,

@@ -1,5 +1,5 @@
 /**
- * Data from which the message rate of one contact is estimated: its new messages per second. Messages come in bursts.
+ * Data from which the message rate of one contact (new messages per second) is estimated. Messages come in bursts.
  * Bursts begin at a low rate, which is learned over days. The messages of a burst follow one another at a higher rate,
  * which is learned from message to message.
  *
@@ -9,7 +9,7 @@
 export interface MessageRateState {
   /** When the contact's last message arrived, in milliseconds since 1970. */
   at: number;
-  /** Weighted number of bursts of messages that began. The weight of a burst halves every two days. */
+  /** Weighted number of bursts of messages so far. The weight of a burst halves every two days. */
   starts: number;
   /**
    * Weighted number of messages that continued a burst of messages. The weight of a message halves every two
@@ -17,8 +17,8 @@ export interface MessageRateState {
    */
   follows: number;
   /**
-   * Time for which the contact has been observed, in milliseconds. Earlier time counts less: its weight
-   * halves every two days.
+   * Weighted time for which the contact has been observed, in milliseconds. The weight of a past period halves every
+   * two days.
    */
   watchedMs: number;
   /**
@@ -105,7 +105,7 @@ export function messageRateStateAfterRead(
 
 /**
  * Returns the expected message rate of a contact at a given time, in messages per second.
- * @param state undefined for a contact that was never read; the result is then a default rate for any time
+ * @param state undefined for a contact that was never read; the result is then a default rate, whatever `at` is
  * @param at the given time, in milliseconds since 1970 by Redis' clock
  */
 export function expectedMessageRate(state: MessageRateState | undefined, at: number): number {

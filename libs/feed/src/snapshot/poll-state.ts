@@ -29,7 +29,7 @@ export interface PollState {
    * later read finds more unreadable elements, one of them may be a missing message.
    */
   skipped?: number;
-  /** Hashes of the ids of the messages in the contact's head; see {@link hashAndJoinIds}. */
+  /** Hashes of the ids of the contact's newest messages (its head); see {@link hashAndJoinIds}. */
   head: string;
   /**
    * Data from which older builds of Tidings compute the contact's message rate. Kept for older builds that still run.
@@ -38,8 +38,8 @@ export interface PollState {
   /** When all pages of the contact's messages were last read, in milliseconds since 1970 by Redis' clock. */
   completeAt?: number;
   /**
-   * When a read of all pages is due in addition to the sweeps. Present if messages seem to be missing, or if
-   * messages are not where they were expected.
+   * When an extra read of all pages is due, in addition to the regular ones (sweeps). Present if messages seem to be
+   * missing, or if messages are at unexpected positions in the contact's list.
    */
   completeDueAt?: number;
   /**

@@ -12,7 +12,7 @@ export interface UnreadableElementHistory {
   /** Number of unreadable elements in the contact list before the first entry of {@link rises}. */
   base: number;
   /**
-   * The increases of the number of unreadable elements, latest last. Empty once the number has fallen to
+   * The increases of the number of unreadable elements, oldest first. Empty when the number has fallen to
    * {@link base} again.
    */
   rises: readonly CountRise[];

@@ -169,7 +169,7 @@ describe('a read of the newest messages', () => {
     { count: 50, longestPage: 50, reads: ['1/100', '2/100'], showsAll: true },
     { count: 51, longestPage: 50, reads: ['1/100', '2/100'], showsAll: false },
   ])(
-    'requests the page after a large page unless an earlier page of the account was longer: $count messages, longest page $longestPage',
+    'requests the page after a large page unless upstream has returned a longer page before: $count messages, longest page $longestPage',
     async ({ count, longestPage, reads, showsAll }) => {
       const all = Array.from({ length: count }, (_, n) => message(n, 1));
       const pages = new Pages(all, 'oldestFirst', new Set(allIds(all.slice(0, 50))));
@@ -205,7 +205,7 @@ describe('a read of the newest messages', () => {
   );
 
   it.each(ORDERS)(
-    'makes one request if the first page has 2 messages, but a page of another contact had 20, so no second page exists: %s',
+    'makes no second request after a first page of 2 messages if another contact had a page of 20 messages: %s',
     async (order) => {
       const pages = contact(order, 2, 1);
       expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
@@ -220,7 +220,7 @@ describe('a read of the newest messages', () => {
     ['the page is the last if the contact has 12 known messages', 12, true],
     ['the page is not the last if the contact has 13 known messages', 13, false],
   ])(
-    'recognizes whether a page of 12 messages is the last if a page of another contact had 20: %s',
+    'recognizes whether a page of 12 messages is the last page if another contact had a page of 20 messages: %s',
     async (_, length, showsEnd) => {
       const pages = contact('newestFirst', length, 0);
       pages.cap = 12;
@@ -348,7 +348,7 @@ describe('a read of the newest messages after a failed one', () => {
     },
   );
 
-  it('skips the first message of a newest-first list; later reads skip it with fewer requests', async () => {
+  it('skips the failing first message of a newest-first list; later reads skip this message with fewer requests', async () => {
     const pages = withFailing(contact('newestFirst', 30, 2), (index) => index === 0);
     await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
     const head = await pages.head('newestFirst', { failures: 1 });
@@ -359,7 +359,7 @@ describe('a read of the newest messages after a failed one', () => {
     expect(pages.reads).toEqual(['1/1', '2/1', '2/2', '2/4', '2/8', '5/4']);
   });
 
-  it('does not skip the first message because of one error', async () => {
+  it('does not skip the first message if only one request for that message has failed', async () => {
     const pages = withFailing(contact('newestFirst', 30, 2), (index) => index === 0);
     await expect(pages.head('newestFirst', { headLimit: 1 })).rejects.toThrow(UpstreamStatusError);
     expect(pages.reads).toEqual(['1/1']);

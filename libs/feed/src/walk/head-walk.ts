@@ -51,7 +51,7 @@ export interface HeadPlan {
   /** Number of messages on the longest page of any contact of the account so far. */
   longestPage: number;
   /**
-   * Largest page limit that upstream is known to apply: 20 if it applies none above 20. Absent while
+   * Largest page limit that upstream is known to honour; 20 if upstream honours no larger limit. Absent while
    * unknown.
    */
   limit?: number;
@@ -168,8 +168,9 @@ class HeadWalk {
     source: WalkSource,
     private readonly plan: HeadPlan,
   ) {
-    // If page 1 had to be read with a reduced limit, a single message probably makes pages fail. Only in this case
-    // is another page read in parts if a single message may have caused its error.
+    // If page 1 had to be read with a reduced limit, a single message probably makes pages fail. Another page that
+    // fails, perhaps because of a single message, is then read in parts. Without a reduced limit, the error of that
+    // page is thrown.
     const isMessageFault = (error: unknown): boolean =>
       this.headLimit !== undefined && mayBeCausedBySingleMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
@@ -334,8 +335,8 @@ class HeadWalk {
   /** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
   private async takeAfterFirstMessage(failure: unknown): Promise<PageRead> {
     const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-    // If the list has more messages than the longest page so far, upstream returns at most as many messages per
-    // page as that page had.
+    // If the list has more messages than the longest page so far, the length of that page is the maximum page
+    // length of upstream.
     const isCapped = this.length > this.pages.pageSize;
     const size = isCapped ? Math.min(limit, this.pages.pageSize) : limit;
     const read = await this.pages.takeParts({ page: 1, limit }, size, failure, true);
@@ -360,8 +361,9 @@ class HeadWalk {
     this.head = first.ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     this.shown = first.ids;
     const { pageSize } = this.pages;
-    // A page with fewer messages than `longest` is the last page of the list. If the contact has messages on several
-    // pages, `longest` is the size of the contact's longest page. Otherwise the longest page of any contact counts too.
+    // A page with fewer messages than `longest` is the last page of the list. If the contact has messages on
+    // several pages, `longest` is the size of the contact's longest page. Otherwise the longest page of any other
+    // contact of the account is considered too.
     const isCapped = this.length > pageSize;
     const longest = isCapped
       ? pageSize
@@ -523,8 +525,9 @@ class HeadWalk {
   }
 
   /**
-   * Reads a page at the end of an oldest-first list. If the page fails, and an earlier read failed too, reads the page
-   * in parts: a message that upstream fails to return stays on this page, so later reads would fail as well.
+   * Reads a page at the end of an oldest-first list. If the page fails, and an earlier read failed too, reads the
+   * page in parts. Otherwise, later reads would fail too, because a message that upstream fails to return stays on
+   * this page.
    */
   private async takeOfTail(page: number, limit: number): Promise<PageRead> {
     try {

@@ -11,7 +11,7 @@ export type PageOrder = (typeof PAGE_ORDERS)[number];
  */
 export const PAGE_ORDERS = ['unknown', 'newestFirst', 'oldestFirst', 'unsorted'] as const;
 
-/** Returns true if the first page of a list in this order always shows the newest messages. */
+/** Returns true if the first page of a list in this order always contains the newest messages. */
 export function doesFirstPageShowNewestMessages(order: PageOrder): boolean {
   return order === 'newestFirst';
 }

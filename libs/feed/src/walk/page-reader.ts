@@ -78,8 +78,8 @@ export interface PageSizes {
 /** Reads pages of one contact, and records which messages the pages contained. */
 export class PageReader {
   /**
-   * Messages that were read since the last call of {@link release}, by id. Each is in its latest form, and
-   * they are in the order in which they were first read.
+   * Messages that were read since the last call of {@link release}, by id: each message in its latest form, in the
+   * order in which the messages were first read.
    */
   readonly seen = new Map<string, UpstreamMessage>();
   /**
@@ -156,8 +156,8 @@ export class PageReader {
   }
 
   /**
-   * Must be called before the list is read again from its first page. After this call, a page or message counts
-   * as repeated only if it was read since the call.
+   * Must be called before the list is read again from its first page. After this call, a page or message counts as
+   * repeated only if it is read twice after the call.
    */
   beginPass(): void {
     this.pass += 1;

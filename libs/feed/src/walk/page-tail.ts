@@ -18,8 +18,8 @@ const MIN_ROOM = 3;
  *
  * The page should contain at least {@link MIN_ROOM} messages, because an empty page does not show whether messages
  * vanished. The page should also have room for {@link MIN_ROOM} new messages, because a full page does not show
- * whether more messages follow. If a page with the limit `pageSize` does not meet both conditions, a smaller limit may
- * be used. If upstream ignores the limit, each page has `pageSize` messages, so only this limit is used.
+ * whether more messages follow. If a page with the limit `pageSize` does not meet both conditions, a smaller limit
+ * may be used. If upstream ignores the limit, each page has `pageSize` messages, so the limit is always `pageSize`.
  * @param pageSize largest limit that upstream honours for the contact
  */
 export function requestForLastPage(length: number, pageSize: number, ignoresLimit: boolean): PageRequest {

@@ -4,8 +4,8 @@ import type { UpstreamMessage } from '#upstream';
 import type { PageOrder } from './page-order.js';
 
 /**
- * Result of a read of some of a contact's pages. The poll compares the result with the snapshots of the
- * messages, and then commits the differences.
+ * Result of a read of one or more pages of a contact's messages. The poll compares the result with the snapshots of
+ * the messages, and then commits the differences.
  */
 export interface PagesRead {
   /**
@@ -26,7 +26,7 @@ export interface PagesRead {
   /** Number of messages on the longest page that upstream returned to this read. */
   longestPage: number;
   /**
-   * Largest page limit that upstream is known to apply: 20 if it applies none above 20. Absent while
+   * Largest page limit that upstream is known to honour; 20 if upstream honours no larger limit. Absent while
    * unknown.
    */
   limit?: number;

@@ -51,7 +51,7 @@ export function withRetryOfFailedPagesInParts(
  * @param failure error of the request for the page
  * @param isMessageFault returns true for an error that a single message on the page may have caused
  * @param doesFirstMessageFail true if the first message of the page could not be read on its own
- * @throws `failure` if none of the first parts contains a readable message
+ * @throws `failure` if none of the first {@link MAX_PARTS_WITHOUT_MESSAGE} parts contains a readable message
  */
 export async function readFailedPageInParts(
   read: ReadPage,

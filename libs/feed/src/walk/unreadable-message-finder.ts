@@ -5,8 +5,8 @@ import type { PageRequest } from './page-tail.js';
  * smaller page inside the page. A part that fails is halved until the failing message is found. The rest of
  * the page is then assumed to be readable. Sends no requests itself.
  *
- * A position is the index of a message in the contact's list, counted from 0. Each part begins at a multiple
- * of its limit.
+ * The fields `at`, `end` and `failsBefore` are indexes in the contact's list of messages, counted from 0. Each part
+ * begins at a multiple of its limit.
  */
 export class UnreadableMessageFinder {
   private at: number;

@@ -23,7 +23,8 @@ export interface StatsCounter {
   /**
    * Adds `count` to a count of an account.
    * @param count the default is 1
-   * @param at time for which to count, in milliseconds since 1970 by Redis' clock; the default is now
+   * @param at the count is added to the minute that contains this time (milliseconds since 1970 by Redis' clock); the
+   * default is now
    */
   add(account: string, name: CountName, count?: number, at?: number): void;
 

@@ -147,7 +147,7 @@ export function CommaSeparatedWords(...words: readonly [string, ...string[]]): P
 /**
  * Decorator of a secret that callers send in an HTTP header, with at least `min` characters. Node.js decodes headers
  * as Latin-1, so a secret with any character outside of Latin-1 would never match and is invalid. The error message
- * allows only ASCII, because many clients send the other characters of Latin-1 as UTF-8. A secret with such
+ * asks for ASCII only, because many clients send the other characters of Latin-1 as UTF-8. A secret with such
  * characters is still valid, and works with clients that send Latin-1.
  */
 export function RequestHeaderSecret(example: string, min: number): PropertyDecorator {
@@ -192,7 +192,10 @@ export function HttpAddress(example: string): PropertyDecorator {
   });
 }
 
-/** Decorator like {@link HttpAddress} for an address that is shown and logged: it must not contain a password. */
+/**
+ * Decorator like {@link HttpAddress} for an address that is shown and logged, and therefore must contain neither a
+ * user name nor a password.
+ */
 export function HttpAddressWithoutCredentials(example: string): PropertyDecorator {
   const validText = 'an http:// or https:// address without user name, password, query and fragment';
   return variable(validText, example, (text) => {

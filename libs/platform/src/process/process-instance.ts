@@ -4,7 +4,7 @@ import { formatWorkerHeartbeatMember, type WorkerRole } from '../environment/wor
 
 /** A running gateway or worker, as other processes see it. */
 export interface ProcessInstance {
-  /** Name of the process, which no other process has. It consists of letters, digits, dots, dashes and underscores. */
+  /** Unique name of the process. It consists of letters, digits, dots, dashes and underscores. */
   name: string;
   /**
    * Version of the build; undefined if the process is of an earlier build, which does not announce its
@@ -64,9 +64,9 @@ export function namesOfProcessesWithKnownVersion(heartbeatMembers: readonly stri
 }
 
 /**
- * Returns the time since which all running versions have run at the same time, in milliseconds since 1970. It is the
- * start of the first process of the version that appeared last. Returns undefined if all running processes have the
- * same version.
+ * Returns since when all running versions have run at the same time, in milliseconds since 1970. A version counts as
+ * running since the start of its first process, so the latest of these starts is returned. Returns undefined if all
+ * running processes have the same version.
  */
 export function multipleVersionsRunningSince(
   instances: readonly Pick<ProcessInstance, 'version' | 'since'>[],

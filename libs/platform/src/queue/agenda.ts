@@ -19,10 +19,7 @@ export interface ScheduledTask extends AgendaTask {
 
 /** A task that this process has claimed until its lease ends. */
 export interface ClaimedTask extends AgendaTask {
-  /**
-   * Id of the claim. If the task has been claimed again since, this claim can no longer renew or end the
-   * task.
-   */
+  /** Id of the claim. If the task is claimed again later, this claim can no longer renew or end the task. */
   claim: string;
 }
 
@@ -37,14 +34,15 @@ export interface DueTasks {
 }
 
 /**
- * Tasks of all accounts, sorted by the time when they are due. A worker therefore spends time only on tasks that are
- * due. All times are by Redis' clock. After a crash, a task may be missing from the agenda, but the account's data in
- * Redis still says what is to be done. Workers therefore check the data of each account regularly.
+ * The tasks of all accounts with their due times. A worker asks the agenda for due tasks, and therefore spends no
+ * time on accounts without due tasks. All times are by Redis' clock. After a crash, a task may be missing from the
+ * agenda, but the account's data in Redis still says what is to be done. Workers therefore check the data of each
+ * account regularly.
  */
 export interface Agenda {
   /**
-   * Makes each task due at its `time`, unless the task is due earlier. A claimed task stays claimed. It becomes due
-   * again at `time`, but not before its claim ends.
+   * Makes each task due at its `time`, unless the task already has an earlier due time. A claimed task stays claimed.
+   * It becomes due again at `time`, but not before its claim ends.
    */
   schedule(tasks: readonly ScheduledTask[]): Promise<void>;
 
@@ -61,8 +59,8 @@ export interface Agenda {
   renew(tasks: readonly ClaimedTask[], leaseMs: number): Promise<void>;
 
   /**
-   * Ends a claimed task. The task is due again at `time`, or at the time of a {@link schedule} call during
-   * the claim, whichever is earlier. Without either time, the task leaves the agenda.
+   * Ends a claimed task. The task is due again at `time`, or at the time of a {@link schedule} call during the claim,
+   * whichever is earlier. If neither of these times exists, the task is removed from the agenda.
    * @param others further tasks; they are scheduled in the same step (see {@link schedule})
    * @returns the time until the next task is due or the next lease ends, in milliseconds; undefined if the agenda is
    * empty
@@ -74,8 +72,8 @@ export interface Agenda {
   ): Promise<number | undefined>;
 
   /**
-   * Tells the other workers when the next task is due. A worker calls this method when it stops. The other workers
-   * may not know yet when the tasks that the stopping worker ended are due again.
+   * Notifies the other workers of the time when the next task is due. A worker calls this method when it stops,
+   * because the other workers may not know when the tasks that it completed are due again.
    */
   wakeOthers(): Promise<void>;
 
@@ -92,14 +90,15 @@ export interface AgendaWakeUps {
   isTrusted(): boolean;
 
   /**
-   * @param onSooner called at each wake-up with the time until the new first task is due, in milliseconds; called with 0
-   * if wake-ups may have been lost
+   * @param onSooner called at each wake-up with the time until the earliest task is due, in milliseconds; called with
+   * 0 if wake-ups may have been lost
    */
   listen(onSooner: (inMs: number) => void): void;
 }
 
 /**
- * Interval at which workers read from the stored data of each account when its work is due, in milliseconds. Work
- * that is due after the next of these checks need not be announced to the agenda, because that check finds it.
+ * Workers check the stored data of each account at this interval, in milliseconds, to find out when its work is due.
+ * Work that is due only after the next check need not be written to the agenda (the due times in Redis), because that
+ * check finds it.
  */
 export const ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS = 60_000;

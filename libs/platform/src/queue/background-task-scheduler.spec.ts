@@ -40,7 +40,7 @@ it('after a write to Redis, further tasks wait up to 25 ms and are written toget
   expect(written).toHaveLength(13);
 });
 
-it('tasks are kept while Redis is unavailable, and written when Redis is available again; from then on, a task that is due now is written at once', async () => {
+it('tasks are kept while Redis is unavailable and written when Redis is available again; after that, a task that is due now is written at once', async () => {
   away = true;
   hints.announce('a', 'due', 500);
   await jest.advanceTimersByTimeAsync(1_200);

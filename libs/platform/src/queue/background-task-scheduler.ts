@@ -6,8 +6,8 @@ type PendingHint = AgendaTask & { time: number | { atMs: number } };
 /** Time after which a failed write to the agenda is retried, in milliseconds. */
 const RETRY_AFTER_MS = 500;
 /**
- * Maximum number of tasks that wait to be written. Further tasks are dropped. A worker finds them at its next
- * regular check of the account.
+ * Maximum number of tasks that wait to be written to the agenda (the due times in Redis). Further tasks are dropped.
+ * A worker finds the dropped tasks at its next regular check of the account's data.
  */
 const MAX_WAITING = 20_000;
 /** Maximum delay of the write of a task to the agenda, as a fraction of the time until the task is due. */
@@ -16,10 +16,10 @@ const MAX_WRITE_DELAY_FRACTION = 1 / 20;
 const MAX_WRITE_DELAY_MS = 25;
 
 /**
- * Writes tasks to an agenda in the background, so that callers need not wait. Tasks that follow one another within
- * milliseconds may be written together. While Redis is away, failed writes are retried. If the process ends before a
- * retry succeeds, the due times are lost. A worker then finds the work later, because workers check every account
- * regularly.
+ * Writes tasks to an agenda (the due times in Redis) in the background, so that callers need not wait. Tasks that
+ * follow one another within milliseconds may be written together. While Redis is unreachable, failed writes are
+ * retried. If the process ends before a retry succeeds, the due times are lost. A worker then finds the work later,
+ * because workers check every account regularly.
  */
 export class BackgroundTaskScheduler {
   private readonly waiting = new Map<string, PendingHint>();
@@ -28,8 +28,8 @@ export class BackgroundTaskScheduler {
   /** When the last write to the agenda ended, by `performance.now()`. */
   private writtenAt = -Infinity;
   /**
-   * Minimum time between two writes to the agenda, in milliseconds. It is shorter while a waiting task allows less
-   * delay.
+   * Minimum time between two writes to the agenda, in milliseconds. It is shorter while a task waits whose write must
+   * not be delayed that long.
    */
   private gapMs = MAX_WRITE_DELAY_MS;
   private timer: NodeJS.Timeout | undefined;
@@ -40,7 +40,7 @@ export class BackgroundTaskScheduler {
   ) {}
 
   /**
-   * Makes the account's task due at `time`, unless the task is due earlier.
+   * Makes the account's task due at `time`, unless the task already has an earlier due time.
    * @param time milliseconds from now, or `atMs`: milliseconds since 1970 by Redis' clock
    */
   announce(account: string, round: string, time: number | { atMs: number }): void {
@@ -50,7 +50,7 @@ export class BackgroundTaskScheduler {
     this.writeAfterGap();
   }
 
-  /** Writes the waiting tasks once {@link gapMs} milliseconds have passed since the last write. */
+  /** Writes the waiting tasks as soon as {@link gapMs} milliseconds have passed since the last write. */
   private writeAfterGap(): void {
     clearTimeout(this.timer);
     this.timer = undefined;

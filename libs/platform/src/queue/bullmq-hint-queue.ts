@@ -3,8 +3,9 @@ import type { Queue } from 'bullmq';
 import type { Clock } from '../time/clock.js';
 
 /**
- * Length of the intervals by which delayed hints are grouped, in milliseconds. If the delays of several hints about
- * the same subject end in the same interval, these hints become one job, which runs at the end of the interval.
+ * Length of the intervals by which delayed hints (wake-up jobs) are grouped, in milliseconds. If the delays of
+ * several hints about the same subject end in the same interval, these hints become one job, which runs at the end of
+ * the interval.
  */
 const INTERVAL_MS = 250;
 
@@ -16,9 +17,9 @@ export interface Hint<Payload> {
 }
 
 /**
- * Stores hints as BullMQ jobs. A hint without delay always becomes a new job. If the hint were merged with an
- * earlier job, it could be lost, because the process that runs the earlier job may have crashed. An additional
- * job does no harm.
+ * Stores hints (wake-up calls for workers) as BullMQ jobs. A hint without delay always becomes a new job. If the hint
+ * were merged with an earlier job, it could be lost, because the process that runs the earlier job may have crashed.
+ * An additional job does no harm.
  */
 export class BullmqHintQueue<Payload> {
   /**
@@ -38,15 +39,15 @@ export class BullmqHintQueue<Payload> {
     return new BullmqHintQueue(() => queue, clock);
   }
 
-  /** Adds hints whose jobs run after `delayMs` milliseconds, or a little later. */
+  /** Adds hints (wake-up jobs) that run after `delayMs` milliseconds, or a little later. */
   async add(hints: readonly Hint<Payload>[], delayMs = 0): Promise<void> {
     await this.addAs(hints, ({ subject }) => this.timing(subject, delayMs));
   }
 
   /**
-   * Adds hints that the caller repeats until the work is done. A hint is skipped if a hint about the same
-   * subject was added in the same second and has not run yet. The queue therefore stays short if hints are
-   * added faster than they run.
+   * Adds hints (wake-up jobs) that the caller adds again and again until the work is done. A hint is skipped if a
+   * hint about the same subject was added in the same second and has not run yet. The queue therefore stays short if
+   * hints are added faster than they run.
    */
   async addRecurring(hints: readonly Hint<Payload>[]): Promise<void> {
     const second = Math.floor(this.clock.now() / 1_000);

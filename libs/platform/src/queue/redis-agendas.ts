@@ -9,7 +9,7 @@ export type AgendaName = 'poll' | 'relay' | 'dispatch' | 'schedule';
 
 export interface OpenedAgenda {
   agenda: Agenda;
-  /** Writes tasks to the agenda in the background, with the times at which the tasks may be due. */
+  /** Writes tasks, with the times at which they may be due, to the agenda in the background. */
   hints: BackgroundTaskScheduler;
 }
 

@@ -87,7 +87,7 @@ export class RedisClock implements Clock {
       const steady = performance.now();
       this.moment = { redis: redis + (steady - before) / 2, steady, wall: Date.now() };
     } catch (error) {
-      // Redis is away. Until a measurement succeeds, Redis' time is computed from the steady clock.
+      // Redis is unreachable. Until a measurement succeeds, Redis' time is computed from the steady clock.
       this.logger.debug({ reason: logMessageOf(error) }, 'could not read the time of Redis');
       const { redis, steady } = this.moment;
       const now = performance.now();

@@ -13,7 +13,7 @@ type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 export type RedisClient = Redis | Cluster;
 
 /**
- * Behaviour of a connection while Redis is away.
+ * Behaviour of a connection while Redis is unreachable.
  *
  * - `failFast`: a command fails at once if there is no connection, and after a deadline if Redis does not
  * reply. For callers that need a quick answer.
@@ -36,7 +36,7 @@ const SOCKET_TIMEOUT_MS: Readonly<Record<RedisBehaviour, number>> = { failFast: 
 
 const MAX_RECONNECT_DELAY_MS = 1_000;
 const SENTINEL_TIMEOUT_MS = 1_000;
-/** Wait between two tries of a command while a master of a Redis Cluster is away, in milliseconds. */
+/** Wait between two tries of a command while a master of a Redis Cluster is unreachable, in milliseconds. */
 const CLUSTER_RETRY_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
 const DISCONNECT_TIMEOUT_MS = 100;
@@ -138,7 +138,7 @@ function connect(address: RedisAddress, behaviour: RedisBehaviour, options: Conn
  */
 export async function closeRedis(client: RedisClient, deadlineMs = 1_000): Promise<void> {
   try {
-    // The promise of QUIT may never settle if Redis is away.
+    // The promise of QUIT may never settle if Redis is unreachable.
     await withDeadline(client.quit(), deadlineMs, 'QUIT');
   } catch {
     // Redis does not answer, so the connection is closed without QUIT.

@@ -14,8 +14,9 @@ interface SeenRun {
 const seen = new WeakMap<Redis, SeenRun>();
 
 /**
- * Returns the id of the Redis run of a connection, or '' if the id is unknown. The function returns at once, because
- * the id is read in the background. The id may thus be outdated.
+ * Returns the id of the Redis run (the time from one start, restart or failover of Redis to the next) of a
+ * connection, or '' if the id is unknown. The function returns at once, because the id is read in the background. The
+ * id may thus be outdated.
  *
  * A send that is stored with an outdated id counts as stored before the current run began. The send is then checked
  * once more before it is relayed.

@@ -16,8 +16,8 @@ export class RedisSubscriptionMonitor {
     private readonly onLost: () => void,
   ) {
     client.on('close', onLost);
-    // When a Cluster client discovers a node, it may receive messages on another connection from then on. That
-    // connection must then be observed.
+    // When a Cluster client discovers a node, it may from then on receive messages on a different connection, which
+    // must then be observed.
     if (client instanceof Cluster)
       client.on('+node', () => {
         setImmediate(() => {

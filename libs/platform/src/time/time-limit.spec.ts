@@ -19,7 +19,7 @@ describe('a time limit', () => {
   it.each([
     ['more time than the limit has passed', performance],
     ['the machine was suspended for longer than the limit', Date],
-  ])('is over once %s', (_, clock) => {
+  ])('is over when %s', (_, clock) => {
     const limit = new TimeLimit(60_000);
     shift(clock, 61_000);
     expect(limit.isOver()).toBe(true);

@@ -7,9 +7,9 @@ import type { RelayJobs } from '../ports.js';
 const MAX_WAITING = 10_000;
 
 /**
- * Wakes lanes in the background: the caller does not wait until the wake-up jobs are written. If this process dies
- * before the write, a reconcile task wakes the lanes, because their sends are already stored. Lanes that are added
- * during a write go together into the next write.
+ * Wakes lanes (recipients' queues of sends) in the background: the caller does not wait until the wake-up jobs are
+ * written. If this process dies before the write, a reconcile task wakes the lanes, because their sends are already
+ * stored. All lanes that are added while a write is in progress are written together in the next write.
  */
 export class BatchedRelayJobs implements RelayJobs {
   private readonly waiting = new Map<string, Set<string>>();

@@ -18,8 +18,8 @@ import {
  */
 const MAX_WAIT_MS = 30_000;
 /**
- * Maximum wait after the recipient's messages could not be read, in milliseconds. Each further failure doubles the
- * wait.
+ * Maximum wait before the next check if the recipient's messages could not be read, in milliseconds. Each further
+ * failure doubles the wait.
  */
 const MAX_WAIT_AFTER_FAILURES_MS = 600_000;
 /** Minimum wait before the last check for a send's message, in milliseconds. */
@@ -136,9 +136,10 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Returns the time after which the contact list must have been read to be recent enough for a look-up, in
-   * milliseconds since 1970. The last look-up of a send must not miss a new contact. For earlier look-ups, returns
-   * -Infinity: a later look-up still finds the message of a new contact.
+   * Returns a time, in milliseconds since 1970. If the contact list was last read before this time, the list must be
+   * read again for the look-up. The last look-up of a send needs a recent list, so that it does not miss a new
+   * contact. Earlier look-ups accept a list of any age (-Infinity), because the last look-up still finds the message
+   * of a new contact.
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
@@ -156,8 +157,8 @@ export class AcceptedSendConfirmer {
     const lookedAt = state.lookLeftMs === undefined ? begunAtOf(record) : state.lookedAt;
     return {
       leftMs: state.lookLeftMs ?? confirmationPeriodMs(order, this.settings),
-      // If `lookedAt` is absent, the last look-up failed. The time since a failed look-up does not count as part of the
-      // confirmation period.
+      // If `lookedAt` is absent, the last look-up failed or was suspended during an outage. The time since such a
+      // look-up does not count as part of the confirmation period.
       passedMs: Math.max(now - (lookedAt ?? now), 0),
     };
   }
@@ -209,7 +210,7 @@ export class AcceptedSendConfirmer {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // The failed request does no harm: the next check repeats it.
+      // If the request for an earlier poll fails, no harm is done: the next check makes the request again.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
     }
   }

@@ -21,7 +21,7 @@ export interface AttemptResult {
 
 /** HTTP statuses with which upstream rejects a send permanently. */
 const REFUSALS = new Set([400, 403, 404, 413, 415, 422]);
-/** HTTP status for a rejected API key. Upstream did not accept the send. A retry succeeds once the key is corrected. */
+/** HTTP status for a rejected API key. Upstream did not accept the send. A retry can succeed with a corrected key. */
 const UNAUTHENTICATED = 401;
 
 /**

@@ -33,8 +33,8 @@ const MAX_HINT_DELAY_MS = 60_000;
  */
 const VERIFY_INTERVAL_MS = 5_000;
 /**
- * HTTP statuses caused by the API key, the request rate or a temporary state. They do not mean that the address is
- * wrong.
+ * HTTP statuses caused by the API key, the request rate or a temporary state of the server. They do not mean that the
+ * upstream address is wrong.
  */
 const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
@@ -50,7 +50,7 @@ export class LaneRunner {
   private readonly post: SendPoster;
   /** For each account: time of the Redis restart that was last logged, in milliseconds since 1970. */
   private readonly loggedRestarts = new Map<string, number>();
-  /** For each account: result of the last failed read of the contact list, and until when no new read is made. */
+  /** For each account: why the contact list could last not be read, and the time until which it is not read again. */
   private readonly failedChecks = new Map<string, { result: ListFailure; until: TimeLimit }>();
   private stopping = false;
 
@@ -142,7 +142,8 @@ export class LaneRunner {
     const isStoredForAddress = upstreamAddressHashStoredWithSend(head.record, address) === address;
     const isSafe = result === 'unreachable' || (result === 'failed' && isStoredForAddress);
     if (!isSafe) return VERIFY_INTERVAL_MS;
-    // The check may have taken seconds: the send may have expired meanwhile, or another worker may have posted it.
+    // Read the send again, because the check may have taken seconds. In that time, the send may have expired, or
+    // another worker may have posted it.
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
     const current = await this.store.laneHead(account, head.record.order.phoneNumber);
     if (current?.record.order.id !== head.record.order.id) return 0;

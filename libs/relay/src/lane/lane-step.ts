@@ -38,8 +38,8 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
       const expiry = sendExpiryOf(record, maxAgeMs);
       if (now >= expiry.at) {
         if (redisRestartedAt === undefined) return { kind: 'expire', reason: expiry.reason };
-        // Do not set the status `expired`: it would tell the caller that the send was not posted. The send may have
-        // been posted, because Redis may have lost the record of a POST at the restart.
+        // Do not set the status `expired`: it means that the send was not posted. This send may have been posted,
+        // because Redis may have lost the record of a POST when Redis restarted.
         return { kind: serviceCheck === 'other_service' ? 'wrong_service' : 'recheck' };
       }
       const wait = (state.notBefore ?? 0) - now;

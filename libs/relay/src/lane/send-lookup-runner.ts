@@ -5,7 +5,7 @@ import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 import { type LookupResult, readRecipientMessages, appendLookupWithCandidates } from './lookup-result.js';
 
-/** Waits between two look-ups of a send, in milliseconds. The last wait repeats. */
+/** Wait times between consecutive look-ups of a send, in milliseconds. The last wait time repeats. */
 const LOOKUP_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 
 /**
@@ -50,7 +50,7 @@ export class SendLookupRunner {
    * Returns the state change that starts look-ups of a queued send. It is used if Redis may have lost the record of a
    * POST, or if an operator requested a resend. If no look-up finds the send's message, the send is posted. After a
    * Redis restart, the look-ups last until the confirmation period has passed since the restart, and at least until a
-   * POST that had begun before the restart has ended. After a resend, one complete look-up is enough.
+   * POST that had begun before the restart has ended. If a resend was requested, one complete look-up is enough.
    */
   recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
     const periodMs = Math.max(
@@ -98,8 +98,8 @@ export class SendLookupRunner {
   async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
     const since = state.lookSince ?? now;
-    // If `lookedAt` is absent, the last look-up failed. The time since a failed look-up does not count as part of the
-    // confirmation period.
+    // If `lookedAt` is absent, the last look-up failed or was suspended during an outage. The time since such a
+    // look-up does not count as part of the confirmation period.
     const passedMs = Math.max(now - (state.lookedAt ?? now), 0);
     const leftMs = state.lookLeftMs ?? 0;
     const isFinalStep = passedMs >= leftMs;

@@ -30,9 +30,9 @@ import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
- * Maximum duration of each of two steps, in milliseconds: from reading a send to marking it as `relaying`, and from the
- * mark to the start of the POST, which begins with opening a connection. If a step lasts longer, the send is read again,
- * because another worker may have begun to look it up.
+ * Maximum duration, in milliseconds, of each of two steps before a POST. First step: from reading the send to marking
+ * it as `relaying`. Second step: from marking the send to starting the POST (opening a connection is part of the
+ * POST). If a step lasts longer, the send is read again, because another worker may have begun to look it up.
  */
 export const MAX_FENCE_AGE_MS = 2_000;
 /** Wait between two tries to store the outcome of a POST in Redis, in milliseconds. */
@@ -43,7 +43,7 @@ const FIRST_CONFIRM_MS = 1_000;
 /** A send that is marked as being posted, and what its POST needs. */
 interface FencedSend {
   record: SendRecord;
-  /** When Redis was asked to set the send's status to `relaying`, by `performance.now()`. */
+  /** When Redis was asked to set the send's status to `relaying`, as a value of `performance.now()`. */
   fencedAt: number;
   /** The POST must start before this limit. */
   untilPost: TimeLimit;
@@ -112,8 +112,8 @@ export class SendPoster {
   }
 
   /**
-   * Runs a step that stores the outcome of a POST. Tries again if Redis fails, because only this process knows the
-   * outcome: after the lease, another worker can only look for the message.
+   * Runs a step that stores the outcome of a POST. If Redis fails, tries again until the lease ends, because only
+   * this process knows the outcome. Another worker would have to look up the send.
    */
   private async untilRecorded<T>(lease: TimeLimit, step: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -209,8 +209,8 @@ export class SendPoster {
 
   /** Waits for a token of the request budget, and then marks the send as being posted. */
   private async takeTokenAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
-    // Start a new limit before the wait for a token, because the wait alone may take almost as long as the limit. If
-    // the caller's limit were used, it could be over when the token arrives, and the token would be lost.
+    // Start a new time limit here, because the wait for a token may take almost as long as the limit. The caller's
+    // limit started earlier: it could be over when the token arrives, and the token would be lost.
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
     let tokenCheck: BudgetTokenCheck;
     try {
@@ -255,7 +255,7 @@ export class SendPoster {
   }
 
   /**
-   * Returns what the POST contains, or why its file cannot be sent.
+   * Returns the content of the POST, or an error that says why the send's file cannot be read.
    * @param untilPost limit for the start of the POST
    */
   private async requestOf(
@@ -364,7 +364,8 @@ export class SendPoster {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // The failed request does no harm: the next check of the accepted send repeats the request.
+      // If the request for an earlier poll fails, no harm is done: the next check of the accepted send makes the
+      // request again.
       this.logger.debug(
         { account, err: error },
         'could not request an earlier poll of the recipient of an accepted send',
@@ -376,8 +377,8 @@ export class SendPoster {
    * Stores the outcome of an attempt. If the send changed during the attempt, there are three cases:
    * - Another worker has only begun a look-up of the send: the outcome is stored, because a reply is more certain than
    *   a look-up. If the outcome is `ambiguous`, only the attempt is recorded.
-   * - Redis lost its last writes and no longer shows that this POST was made, and upstream accepted or may have
-   *   accepted the POST: the lost state is stored again first, so that the POST is not repeated.
+   * - Redis lost the record of this POST, and upstream accepted or may have accepted the POST: the lost record is
+   *   stored again first, so that the POST is not repeated.
    * - The send changed in another way, for example because its message was found: only the attempt is recorded.
    * @returns true if the send was the last in its lane
    */
@@ -418,8 +419,8 @@ function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
 }
 
 /**
- * True if Redis lost the record of the last POST: the stored send shows no POST or only earlier ones, and is scheduled,
- * queued or being looked up.
+ * True if Redis lost the record of the last POST: the stored send contains no POST or only earlier POSTs, and is
+ * scheduled, queued or being looked up.
  * @param posted the send as it was at the last POST
  */
 function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {

@@ -10,7 +10,7 @@ const ADDRESS_PROPAGATION_MS = 60_000;
  * - `same_service`: the send may be posted;
  * - `other_service`: the send must not be posted;
  * - `unverified`: the service behind the current address is not known. Before the POST, the caller must try to read
- *   the contact list, which shows the service;
+ *   the contact list, because its contacts identify the service;
  * - a number: the send must wait for this time, in milliseconds. The send was stored for another address, whose
  *   service is not known. This can mean that the account's address was just changed, and that this process does not
  *   know the new address yet. The process learns the new address within this time.

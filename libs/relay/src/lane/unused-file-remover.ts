@@ -17,8 +17,8 @@ export type RandomHex = () => string;
 
 /**
  * Removes uploaded files that no send needs. Such files remain when a gateway dies between storing an upload and
- * storing its send, when a process stops before the file of an ended send is removed, when a removal fails or too many
- * files are removed at the same time, or when Redis lost the send.
+ * storing its send, when a process stops before the file of an ended send is removed, when a removal fails or is
+ * skipped because too many other removals are in progress, or when Redis lost the send.
  *
  * If a worker is configured with a wrong Redis, it finds no sends there, and all files seem to be unused. To protect
  * these files, a worker removes nothing while the blob store is also used by processes that its Redis does not know.
@@ -47,7 +47,7 @@ export class UnusedFileRemover {
     if (await this.foreign.hasForeignProcesses()) {
       this.logger.warn(
         { account, files: unused.length },
-        'kept uploaded files that no send needs: a process that this Redis does not know uses the same blob store',
+        'kept uploaded files that no send needs, because a process of another installation may use the same blob store',
       );
       return;
     }

@@ -11,9 +11,9 @@ import { type SendRecord, fieldsKeptAcrossTransitions, appendLookupToSend } from
 export interface Sightings {
   account: string;
   contactId: string;
-  /** Messages that no earlier poll showed, oldest first. */
+  /** Messages that no earlier poll has read, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Messages that an earlier poll may have shown with another text, other attachments or no timestamp. */
+  /** Messages that an earlier poll may have read with a different text, different attachments or no timestamp. */
   editedMessages: readonly UpstreamMessage[];
   /** Messages of which only flags or other fields have changed since an earlier poll. They are not matched with sends. */
   otherChangedMessages: readonly UpstreamMessage[];

@@ -60,7 +60,7 @@ const LIKELY_AFTER_MS = 15_000;
  * message with the text then counts as the send's message, unless another message has all attachments.
  *
  * Known limitation: if a person sends the same text to the same recipient at about the same time without Tidings,
- * that person's message may be matched.
+ * that person's message may be matched with the send.
  * @param messages messages to one recipient that belong to no send yet, oldest first
  * @param waiting sends to that recipient that wait for their message
  * @param upstreamAheadMs time by which upstream's clock is ahead of Redis' clock, in milliseconds

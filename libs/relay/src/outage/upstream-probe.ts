@@ -34,7 +34,8 @@ export class UpstreamProbe {
       if (!(await this.probeOrReturnTurn(account))) return 'nothing';
       turn = await this.health.takeProbeTurn(account, this.leaseMs);
     }
-    // Every process wakes the lanes, because the process whose probe succeeded may have died before it woke them.
+    // Every process that notices the end of the outage wakes the lanes, because the process whose probe succeeded may
+    // have died before it woke them.
     if (turn === 'recovered') await this.release(account);
     return turn;
   }

@@ -13,7 +13,7 @@ import { storageLocationOfSend, type TransitionName } from '../send/send-transit
  */
 const NEXT_SEND_DELAY_MS = 100;
 
-/** Store of sends that also schedules an account's periodic tasks on the agenda. */
+/** Store of sends that also schedules an account's periodic tasks on the agenda (the due times of tasks in Redis). */
 export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
   constructor(
     redis: RedisClient,
@@ -28,7 +28,7 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
   }
 
   /**
-   * Stores a send. Announces the send to the periodic tasks before the write, so that they find the send even if this
+   * Stores a send. Schedules the periodic tasks of the send before the write, so that they find the send even if this
    * process dies right after the write.
    */
   override insert(account: string, order: NewSendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {

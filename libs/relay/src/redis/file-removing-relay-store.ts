@@ -11,7 +11,7 @@ import type { SendRecord } from '../send/send-record.js';
  */
 const MAX_REMOVALS = 100;
 
-/** Store of sends that also removes a send's uploaded file once the send no longer needs the file. */
+/** Store of sends that also removes a send's uploaded file as soon as the send no longer needs the file. */
 export class FileRemovingRelayStore extends RedisRelayStore {
   private removals = 0;
 

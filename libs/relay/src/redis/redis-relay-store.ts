@@ -70,7 +70,7 @@ import {
 const DROPPED_REASON =
   'The account has more than SEND_RETENTION_MAX sends. This send is removed, although its outcome is unknown.';
 
-/** Returns the status of a send as JSON, as scripts publish it for event streams. */
+/** Returns the status of a send as the JSON text that the Lua scripts publish for event streams. */
 function statusNotice({
   order,
   state,

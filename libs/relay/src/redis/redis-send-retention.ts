@@ -55,7 +55,7 @@ export async function trimFinishedSends(
       sendPrefix: keys('send', ''),
       awaitingPrefix: keys('awaiting', ''),
       rowsKept,
-      // Ids of sends that do not exist are also removed from the sorted set of finished sends.
+      // If a send no longer exists, its id is also removed from the sorted set of finished sends.
       missingIds: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
       sends: records.map(({ order, state }) =>
         JSON.stringify({

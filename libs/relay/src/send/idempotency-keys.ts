@@ -4,7 +4,7 @@ import type { IdempotencyKey } from './send-service.js';
 export type IdempotencyKeyUse =
   /** The key was already used for the same request, which created this send. */
   | { kind: 'replay'; id: string }
-  /** The key was already used for a request with another body. */
+  /** The key was already used for a request with a different body. */
   | { kind: 'reused' }
   /** Another request has reserved the key, or this request's own reservation has expired. */
   | { kind: 'busy' };

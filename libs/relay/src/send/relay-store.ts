@@ -195,7 +195,7 @@ export interface RelayStore {
 
   /**
    * Returns the sends to a recipient that a new message may belong to. The list starts with the posted sends that
-   * still wait for a message, ordered by their first POST. If there are more than `count`, the oldest are left out.
+   * still wait for a message, ordered by their first POST. Of these, at most the newest `count` sends are returned.
    * The list ends with the queued sends and the due scheduled sends that may have been posted before Redis restarted
    * and lost the record of the POST.
    */

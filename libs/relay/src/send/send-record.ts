@@ -68,7 +68,8 @@ export interface SendState {
   lookLeftMs?: number;
   /**
    * When the last look-up was made. Before the first look-up in the phase `looking`: when the phase started. Absent
-   * after a failed look-up. In an accepted send, also absent before the first look-up.
+   * if the last look-up failed or was suspended during an outage. In an accepted send, also absent before the first
+   * look-up.
    */
   lookedAt?: number;
   /**
@@ -90,7 +91,8 @@ export interface SendState {
   /** When {@link messageId} was set. Absent if an older version of the software set {@link messageId}. */
   boundAt?: number;
   /**
-   * Further messages of this send, because the send was posted again although upstream had accepted an earlier POST.
+   * Further messages of this send. They exist if the send was posted again although upstream had accepted an earlier
+   * POST.
    */
   duplicates?: readonly BoundMessage[];
   /** Why the send failed, expired or is unknown, as text. */

@@ -40,7 +40,7 @@ export interface Acceptance {
   replayed: boolean;
 }
 
-/** Thrown if the idempotency key was already used for a request with another body. */
+/** Thrown if the idempotency key was already used for a request with a different body. */
 export class IdempotencyKeyReusedError extends Error {
   constructor() {
     super('This Idempotency-Key was already used with another body; use a new key for a new send.');

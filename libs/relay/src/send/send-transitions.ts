@@ -132,7 +132,7 @@ export function possiblyAcceptedPostCountAfter(transition: TransitionName, count
 
 /**
  * Where a send is stored: in the schedule until its `sendAt`, then in its recipient's queue (`lane`), and in the
- * archive once it has left the queue.
+ * archive after it has left the queue.
  */
 export type Location = 'schedule' | 'lane' | 'archive';
 

@@ -89,7 +89,7 @@ export interface LookupCandidate {
 export interface SendLookup {
   at: string;
   outcome: (typeof LOOKUP_OUTCOMES)[number];
-  /** Messages that were sent before this time cannot be the send's message. */
+  /** A message that was sent before this time cannot be the send's message. */
   since: string;
   /** The contacts whose messages the look-up read. */
   contactIds: string[];
@@ -122,8 +122,8 @@ export interface Send {
   /** Why the send failed, expired or is unknown, as text. */
   reason: string | null;
   /**
-   * The look-ups of the send, oldest first. If there were many, only the first and the latest ones are shown. Absent in
-   * events and timelines.
+   * The look-ups of the send, oldest first. If there were many, only the first and the latest ones are included.
+   * Absent in events and timelines.
    */
   lookups?: SendLookup[];
 }

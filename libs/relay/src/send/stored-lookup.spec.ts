@@ -7,7 +7,7 @@ function lookup(at: number, other: Partial<StoredLookup> = {}): StoredLookup {
   return { at, outcome: 'not_found', since: AT, contactIds: ['c'], messagesRead: 3, ...other };
 }
 
-describe('the look-ups of a send', () => {
+describe('the look-ups (searches for the message) of a send', () => {
   it('are limited to 20: the first look-up and the last 19 are kept', () => {
     let lookups: StoredLookup[] = [];
     for (let n = 0; n < 30; n += 1) lookups = appendLookup(lookups, lookup(n));

@@ -8,7 +8,7 @@ export interface StoredLookup {
   /** When the look-up started, by Redis' clock. */
   at: number;
   outcome: SendLookup['outcome'];
-  /** Messages that were sent before this time cannot be the send's message. By Redis' clock. */
+  /** A message that was sent before this time, by Redis' clock, cannot be the send's message. */
   since: number;
   contactIds: readonly string[];
   messagesRead: number;

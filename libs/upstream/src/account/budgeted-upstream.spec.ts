@@ -149,7 +149,7 @@ describe('requests for an account whose upstream is down', () => {
     new UpstreamTimeoutError(10),
     new UpstreamConnectionLostError('ECONNRESET'),
     status(503),
-  ])('are no longer sent once five consecutive requests have failed with: %s', async (error) => {
+  ])('are no longer sent after five consecutive requests have failed with: %s', async (error) => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS - 1).fill(error));
     expect(begun).toEqual([]);
@@ -169,7 +169,7 @@ describe('requests for an account whose upstream is down', () => {
     await expectNoMoreRequests(one);
   });
 
-  it('are no longer sent once five reads of page 3 have timed out', async () => {
+  it('are no longer sent after five reads of page 3 have timed out', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
       expect(begun).toEqual([]);
@@ -194,7 +194,7 @@ describe('requests for an account whose upstream is down', () => {
     expect(requests).toBe(1);
   });
 
-  it('start a new outage if enough of them fail again after another process recorded the end of the first outage', async () => {
+  it('cause a new outage if enough requests fail again after another process recorded the end of the first outage', async () => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
     outages.clear();
@@ -205,7 +205,7 @@ describe('requests for an account whose upstream is down', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('are rejected even if the outage could not be recorded in Redis; they are sent again once a check finds no outage of upstream in Redis', async () => {
+  it('are rejected even if the outage could not be recorded in Redis; requests are sent again after a check finds no outage of upstream in Redis', async () => {
     broken = true;
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));

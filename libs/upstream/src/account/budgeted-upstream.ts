@@ -70,7 +70,8 @@ export class BudgetedUpstream {
   private readonly stopping = new AbortController();
   /**
    * The functions that {@link budgetTokenCheckOf} returned. When their tokens were taken, the account's number of
-   * 403 answers was 0. So {@link post} need not reset the number after a successful POST with such a token.
+   * consecutive 403 answers to POSTs was 0. So {@link post} need not reset this number after a successful POST with
+   * such a token.
    */
   private readonly withoutForbidden = new WeakSet<BudgetTokenCheck>();
 
@@ -110,7 +111,7 @@ export class BudgetedUpstream {
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
   ): Promise<BudgetTokenCheck> {
-    // Close the circuit breaker of this process, because no outage of this account is recorded in Redis. If
+    // Close the account's circuit breaker in this process, because no outage of the account is recorded in Redis. If
     // upstream is still down, the next failures open the circuit breaker again.
     this.circuitOf(account).reset();
     if (typeof purpose === 'string') {
@@ -131,11 +132,12 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Like {@link takeBudgetToken}, returns a function that replaces a token if the token has expired, but for a
-   * token that the caller has already taken. When the token was taken, two conditions must have been true: no
-   * outage of the account was recorded in Redis, and the account's number of consecutive 403 answers to POSTs was
-   * 0. Because of the first, this method closes the circuit breaker. Because of the second, {@link post} does not
-   * reset the number after a success.
+   * Returns a function that replaces a token if the token has expired, as {@link takeBudgetToken} does. Use this
+   * method for a token that was already taken. When the token was taken, two conditions must have been true:
+   *
+   * - No outage of the account was recorded in Redis. So this method closes the circuit breaker.
+   * - The account's number of consecutive 403 answers to POSTs was 0. So {@link post} does not reset this number
+   *   after a success.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   budgetTokenCheckOf(
@@ -390,8 +392,8 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Records what an error shows about the account: its requests are too frequent (429), upstream refuses the
-   * account (401), or its upstream is a Tidings gateway.
+   * Records what an error shows about the account: the account makes too many requests (429), upstream refuses the
+   * account (401), or the account's upstream address is that of a Tidings gateway.
    */
   private async recordRefusal(account: string, rate: number, error: unknown): Promise<void> {
     if (error instanceof UpstreamIsTidingsError) await this.hold(account, 'loop', error);
@@ -454,9 +456,9 @@ function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefine
 }
 
 /**
- * Returns true if a read asks for a page after the first, or has a page limit other than the documented one.
- * Upstream may answer such a read with 5xx only because it cannot show a single message of the page, so such an
- * answer must not start an outage. Other requests detect a real outage.
+ * Returns true if a read asks for a page after the first, or has a page limit other than the documented one. Upstream
+ * may answer such a read with 5xx only because one message of the page cannot be read, so such an answer must not
+ * start an outage. Other requests detect a real outage.
  */
 function isDeep(page: number, limit: number): boolean {
   return page > 1 || limit !== DOCUMENTED_LIMIT;

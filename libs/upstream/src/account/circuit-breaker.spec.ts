@@ -32,7 +32,7 @@ describe('a circuit breaker', () => {
     expect(circuit.isOpen()).toBe(true);
   });
 
-  it('stays closed while fewer requests have failed with 5xx than are still waiting for an answer', async () => {
+  it('stays closed while the number of 5xx failures is lower than the number of requests that still wait for an answer', async () => {
     const circuit = new CircuitBreaker();
     const slow = waiting(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);
     await refuse(circuit, 2 * FAILURES_UNTIL_BREAKER_OPENS);
@@ -42,7 +42,7 @@ describe('a circuit breaker', () => {
     expect(circuit.isOpen()).toBe(false);
   });
 
-  it('opens once at least as many consecutive requests have failed with 5xx as are still waiting for an answer', async () => {
+  it('opens when the number of consecutive 5xx failures reaches the number of requests that still wait for an answer', async () => {
     const circuit = new CircuitBreaker();
     const slow = waiting(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);
     await refuse(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);

@@ -47,8 +47,8 @@ export interface UpstreamHealth {
   resetForbidden(account: string): Promise<void>;
 
   /**
-   * Decides what the caller must do for an account now. During an outage only one caller at a time probes, at
-   * growing intervals.
+   * Decides what the caller must do for an account now. During an outage, only one caller at a time probes upstream,
+   * and the intervals between probes grow.
    * @param leaseMs time in milliseconds after which another caller may probe, if this probe has no result by
    * then
    */

@@ -23,7 +23,7 @@ const growBudgetScript = LuaScript.from(import.meta.url, 'lua/grow-budget.lua');
  * requests that were sent before the budget was halved.
  */
 const BURST_MS = 1_000;
-/** Part of the configured rate by which each successful answer raises a budget that was halved. */
+/** Each successful answer raises a halved budget by this fraction of the configured rate. */
 const GROWTH = 1 / 50;
 
 /** Implements {@link AdaptiveBudget} in Redis, so that all processes share each account's budget. */

@@ -7,9 +7,9 @@
  * 4. `poll`: the first request of a poll
  * 5. `deep`: reads of older messages
  *
- * The classes `more`, `poll` and `deep` together always get at least a fifth of the tokens. While requests of
- * `more` or `poll` wait, `deep` gets only a small fraction of the number of tokens that `more` and `poll` get. The
- * fraction grows with the delay of the reads of older messages.
+ * The classes `more`, `poll` and `deep` together always get at least a fifth of the tokens. While requests of `more`
+ * or `poll` wait, `deep` gets only a small fraction of the number of tokens that `more` and `poll` get. The longer
+ * the reads of older messages are delayed, the larger the fraction.
  */
 export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 
@@ -20,8 +20,8 @@ export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 export const BUDGET_TOKEN_TTL_MS = 100;
 
 /**
- * Maximum time between two attempts to take a token, in milliseconds. After a failed attempt, the budget counts the
- * request's class as waiting for 500 ms or longer. The next attempt must come before that time is over.
+ * Maximum time between two attempts to take a token, in milliseconds. For at least 500 ms after a failed attempt, the
+ * budget treats the request's class as waiting. The next attempt must come before these 500 ms are over.
  */
 export const MAX_BUDGET_TOKEN_RETRY_PAUSE_MS = 250;
 

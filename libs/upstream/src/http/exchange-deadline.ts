@@ -1,5 +1,5 @@
 /**
- * Deadline of one exchange with upstream: a request and its whole reply. It counts only the time that
+ * Deadline of one exchange with upstream: a request and its whole reply. The deadline counts only the time that
  * upstream takes. It is paused while this process handles bytes or waits for a slot.
  */
 export class ExchangeDeadline {

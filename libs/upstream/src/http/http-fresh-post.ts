@@ -19,9 +19,9 @@ export interface FreshPost {
   length: number;
   /** Time that the connection, the request and the whole reply may take together, in milliseconds. */
   timeoutMs: number;
-  /** Time limit for the start of the POST. Once it is over, no connection is opened. */
+  /** Time limit for the start of the POST. After it is over, no connection is opened. */
   limit?: TimeLimit | undefined;
-  /** Check that is awaited once the connection is established. If it rejects, the request is not written. */
+  /** Check that is awaited after the connection is established. If it rejects, the request is not written. */
   tokenCheck?: BudgetTokenCheck | undefined;
   /** Maximum size of the reply's body, in bytes. */
   maxBytes: number;
@@ -44,7 +44,7 @@ const DECODERS: ReadonlyMap<string, (body: Buffer, options: { maxOutputLength: n
 /**
  * Makes a POST on a new connection. If the connection cannot be established, upstream certainly did not receive the
  * request. If a reused connection broke, it would be uncertain whether upstream received the request. No connection
- * is opened once `post.limit` is over. The request is not written once `post.timeoutMs` has passed, even if the
+ * is opened after `post.limit` is over. The request is not written after `post.timeoutMs` has passed, even if the
  * process was suspended meanwhile.
  * @throws {UpstreamRequestNotSentError} if the request was not written because of one of these limits or the token
  * check

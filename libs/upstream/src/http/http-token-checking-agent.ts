@@ -7,7 +7,7 @@ export interface HttpTransport {
   request(options: RequestOptions, onResponse: (response: IncomingMessage) => void): ClientRequest;
 }
 
-/** Options of a request. Node.js passes them on to the agent. */
+/** Options of an HTTP request, with the token check. Node.js passes all options on to the agent. */
 interface CheckedOptions extends RequestOptions {
   /** The check that the request must pass before it gets a new connection; see {@link BudgetTokenCheck}. */
   budgetTokenCheck?: BudgetTokenCheck | undefined;

@@ -29,7 +29,7 @@ export interface RequestedContact {
 /**
  * A contact list that was read completely. The whole list may be too large for memory, so only the contacts for which
  * {@link ContactReader.receive} returned true are stored, if necessary in a temporary file. The caller must close the
- * list, which deletes them.
+ * list. This deletes the stored contacts.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
   /** Hash of the upstream address that the list came from. */
@@ -52,8 +52,8 @@ export interface ContactList<R extends ContactReader = ContactReader> {
 /** Reads a contact list from a reply that arrives in chunks. */
 export class ContactListReader<R extends ContactReader> {
   /**
-   * State of each list in the reply, by the number of the list. Which list holds the contacts is known only
-   * at the end of the reply.
+   * State of each list in the reply, by the number of the list. The reply may contain several lists, and only its end
+   * shows which list contains the contacts.
    */
   private readonly lists = new Map<number, { reader: R; skipped: number; position: number }>();
   private readonly spool = new TemporaryReplyElementStore();

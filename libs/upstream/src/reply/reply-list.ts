@@ -19,7 +19,7 @@ const ENVELOPES = ['data', 'items', 'results'];
 /** Parses one element of a list. Returns undefined if the element is unreadable. */
 export type ParseElement<T> = (value: unknown) => T | undefined;
 
-/** Number of bytes, from the beginning of an unreadable element, that {@link ParsedList.unreadable} shows. */
+/** Number of bytes of an unreadable element, from its beginning, that {@link ParsedList.unreadable} contains. */
 const BEGINNING_BYTES = 256;
 
 /**

@@ -9,7 +9,7 @@ import {
 /** Wait before a failed write of attempts to Redis is retried, in milliseconds. */
 const RETRY_MS = 250;
 
-/** A finished attempt that is not recorded yet, and the promise that its caller got. */
+/** A finished attempt that is not recorded yet. `resolve` and `reject` settle the promise that `record` returned. */
 interface WaitingAttempt {
   finished: FinishedAttempt;
   /** Time by `performance.now()` after which a failed write is not retried. */
@@ -21,11 +21,14 @@ interface WaitingAttempt {
 /**
  * Records finished attempts in batches, because Redis would need more time for one script call per attempt. Each
  * account has one batch in progress at a time. A batch contains the attempts that ended in the same turn of the event
- * loop, or during the previous batch. The number of waiting attempts is limited, because each attempt keeps its slot
- * (see `AttemptSlots`) until it is recorded.
+ * loop, or while the previous batch was written. The number of waiting attempts is limited, because each attempt
+ * keeps its slot (see `AttemptSlots`) until it is recorded.
  */
 export class AttemptRecorder {
-  /** The attempts that wait to be written, by account. An entry, even if empty, means that a write is in progress. */
+  /**
+   * The attempts that wait to be written, by account. While an account has a list, even an empty one, a write is
+   * scheduled or in progress.
+   */
   private readonly waiting = new Map<string, WaitingAttempt[]>();
 
   constructor(private readonly store: Pick<DeliveryStore, 'settleAll'>) {}

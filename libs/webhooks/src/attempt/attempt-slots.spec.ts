@@ -71,7 +71,7 @@ describe('the attempt slots of a process', () => {
     expect(slots.isFull).toBe(false);
   });
 
-  it('are no longer awaited once the process shuts down: each waiting webhook gets no slot', async () => {
+  it('are given to no webhook after the process begins to shut down: webhooks that wait for a slot stop waiting', async () => {
     const slots = new AttemptSlots(1);
     expect(await slots.acquire('a', 1)).toBe(1);
     const waiting = slots.acquire('b', 1);

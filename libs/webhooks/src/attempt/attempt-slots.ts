@@ -8,8 +8,8 @@ interface Waiter {
 
 /**
  * Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. A webhook that
- * already has a slot gets further slots only if it then occupies no more slots than are free. Free slots therefore
- * remain for other webhooks when many receivers hang.
+ * already has a slot gets further slots only up to half of the slots that no other webhook occupies. Free slots
+ * therefore remain for other webhooks when many receivers hang.
  */
 export class AttemptSlots {
   private free: number;
@@ -52,7 +52,7 @@ export class AttemptSlots {
     return this.free === 0;
   }
 
-  /** Frees `count` taken slots of a webhook, and gives them to the waiting webhooks first. */
+  /** Frees `count` taken slots of a webhook. Webhooks that wait for slots get their share of the free slots at once. */
   release(webhook: string, count: number): void {
     if (count === 0) return;
     const left = (this.taken.get(webhook) ?? 0) - count;

@@ -35,7 +35,7 @@ const DEFAULT_ATTEMPT_SLOTS = 1_000;
 const DEFAULT_LEASE_MARGIN_MS = 15_000;
 /** Max deliveries that are claimed in one step. */
 const MAX_CLAIMED = 50;
-/** If an endpoint replied 410 Gone and could not be disabled: wait before the next try, in milliseconds. */
+/** Wait after a failure to disable an endpoint that replied 410 Gone, before the next try, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /**
  * Max delay of a wake-up job, in milliseconds. A longer delay needs no wake-up job, because the periodic call of
@@ -94,10 +94,10 @@ export class DeliveryRunner {
 
   /**
    * Starts attempts of an endpoint's due deliveries, as far as the limits of the endpoint and of this process allow.
-   * Waits for its turn if this process has no free slot. Resolves when these attempts are started. Later, each
-   * attempt that ends makes the worker claim further deliveries. If a claim for the endpoint is already running,
-   * waits for that claim and then for a second one, because the running claim may have missed deliveries that became
-   * due meanwhile.
+   * Waits for a slot if this process has no free slot and no running attempt of the endpoint. Resolves when these
+   * attempts are started. Later, each attempt that ends makes the worker claim further deliveries. If a claim for the
+   * endpoint is already running, waits for that claim and then for a second one, because the running claim may have
+   * missed deliveries that became due meanwhile.
    */
   work(account: string, endpointId: string): Promise<void> {
     const run = this.runs.get(keyOf(account, endpointId));
@@ -147,7 +147,7 @@ export class DeliveryRunner {
     if (await this.waitUntilIdle(ABORT_GRACE_MS)) return;
     this.logger.warn(
       { attempts: this.attempts.size },
-      'the process stops before all delivery attempts have ended; their deliveries are attempted again later',
+      'the process stops while delivery attempts are in progress; the deliveries are attempted again later',
     );
   }
 
@@ -406,7 +406,7 @@ export class DeliveryRunner {
   }
 
   /**
-   * Waits until this process has no claims and attempts in progress. Returns false if they last longer than
+   * Waits until no claim and no attempt is in progress in this process. Returns false if that takes longer than
    * `deadlineMs` milliseconds.
    */
   private async waitUntilIdle(deadlineMs: number): Promise<boolean> {

@@ -15,8 +15,8 @@ export interface ClaimedDelivery {
   /** Max requests in flight to an endpoint that has no `maxConcurrency` of its own. */
   defaultConcurrency: number;
   /**
-   * Number of attempts since the delivery was created or last retried on request. Selects the next wait in the retry
-   * schedule.
+   * Number of attempts since the delivery was created, or since the finished delivery last became pending again by a
+   * retry or replay. Selects the next wait in the retry schedule.
    */
   attempts: number;
   /** The event as JSON: the exact bytes of the request body. */
@@ -104,7 +104,7 @@ export interface DeliveryRetention {
 /** One page of deliveries, newest first. */
 export interface DeliveryPage {
   deliveries: Delivery[];
-  /** Value of `before` for the next page. Absent on the last page. */
+  /** Value of {@link DeliveryQuery.before} that selects the next page. Absent on the last page. */
   next?: number;
 }
 
@@ -119,7 +119,7 @@ export interface DeliveryQuery {
    */
   since?: number;
   limit: number;
-  /** Value of `next` in the previous page. Absent for the first page. */
+  /** Value of {@link DeliveryPage.next} in the previous page. Absent for the first page. */
   before?: number;
 }
 
@@ -275,8 +275,8 @@ export interface DeliveryStore {
   /** Ends all pending deliveries of a removed or disabled endpoint. Does nothing for an enabled endpoint. */
   endPending(account: string, endpointId: string): Promise<void>;
   /**
-   * Yields the ids of endpoints with due deliveries in batches. Endpoints whose deliveries have been due longest come
-   * first.
+   * Yields, in batches, the ids of all endpoints with due deliveries. Endpoints whose deliveries have been due
+   * longest come first.
    */
   overdue(account: string): AsyncIterable<string[]>;
   /**

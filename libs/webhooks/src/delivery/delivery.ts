@@ -18,7 +18,7 @@ export interface Attempt {
   /** First 1,024 bytes of the reply's body, as text. */
   reply: string;
   /**
-   * Why the request failed, or null if a reply arrived with its whole body or at least the first 1,024 bytes of it.
+   * Why the request failed. Null if the whole reply arrived, or at least the first 1,024 bytes of its body.
    */
   error: string | null;
 }

@@ -61,7 +61,7 @@ describe('the decision after an attempt of a delivery', () => {
     },
   );
 
-  it('uses the wait in Retry-After, limited to one day, only for status 429 or 503 and only if it is longer than the scheduled wait', () => {
+  it('uses the wait in Retry-After (at most one day) only for status 429 or 503, and only if that wait is longer than the scheduled wait', () => {
     const wait = (status: number, retryAfter: string): unknown =>
       decideNextDeliveryStep(policy, 1, outcome(status, { retryAfter }), now);
     expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000, requestedMs: 1_000 });

@@ -7,8 +7,8 @@ export interface AttemptOutcome {
   /** The reply's `Retry-After` header, or null if absent. */
   retryAfter: string | null;
   /**
-   * Why the request failed, or null if a reply arrived with its whole body or at least the first 1,024 bytes of it. A
-   * request can also fail after its status arrived.
+   * Why the request failed. Null if the whole reply arrived, or at least the first 1,024 bytes of its body.
+   * A request can also fail after its status arrived.
    */
   error: string | null;
 }
@@ -39,9 +39,9 @@ export type DeliveryDecision =
 
 /** Determines when a delivery is attempted again after a failed attempt. */
 export interface RetryPolicy {
-  /** Waits after the first, second, … failed attempt, in seconds. */
+  /** Time to wait after the first, second, … failed attempt, in seconds. */
   scheduleSeconds: readonly number[];
-  /** Returns a random number from 0 (inclusive) to 1 (exclusive). The number varies a wait by up to ±20 %. */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive), used to vary each wait by up to ±20 %. */
   random: () => number;
 }
 

@@ -42,7 +42,7 @@ export class ConnectionPoolCache<T extends Closable> {
     return pool;
   }
 
-  /** Closes all connection pools at once and aborts their requests. */
+  /** Closes all connection pools immediately, and aborts their requests. */
   async close(): Promise<void> {
     const all = [...this.pools.values(), ...this.closing.keys()];
     this.pools.clear();

@@ -90,11 +90,14 @@ export class BacklogRefiller {
     return deliveries.length;
   }
 
-  /** Logs the loss of events that were above the backlog limit. They have no deliveries that could show the loss. */
+  /**
+   * Logs that events were lost because the backlog was full. No delivery shows this loss, because none was created
+   * for these events.
+   */
   private warnOfLoss(account: string, endpointId: string, from: string, until: string): void {
     this.logger.warn(
       { account, endpointId, lostFrom: timeOfLogPosition(from), lostUntil: timeOfLogPosition(until) },
-      'the backlog of a webhook was full until events were deleted from the event log; the webhook does not get those of the deleted events that match its filter',
+      'events were deleted from the event log while the backlog of a webhook was full; the webhook does not get the deleted events that match its filter',
     );
   }
 }

@@ -29,8 +29,7 @@ export class DecryptedSecretCache {
   }
 
   /**
-   * Returns the headers that are configured for the endpoint, without reserved headers, which every attempt sets
-   * itself.
+   * Returns the headers that are configured for the endpoint, without reserved headers, which only Tidings may set.
    * @throws {SecretDecryptionError} if no known encryption key decrypts the headers
    */
   headersOf(endpoint: EndpointForDelivery): Readonly<Record<string, string>> {

@@ -6,7 +6,7 @@ export type EndpointFilter = Pick<Endpoint, 'id' | 'eventTypes' | 'contactIds'>;
 
 /**
  * Returns true if an event must be delivered to an endpoint. A `webhook.test` event is delivered only to the endpoint
- * that it names, whatever that endpoint's filter.
+ * that the event names, regardless of the endpoint's filter.
  */
 export function isEventForEndpoint(endpoint: EndpointFilter, event: LoggedEvent): boolean {
   if (event.type === 'webhook.test') return testedEndpoint(event) === endpoint.id;

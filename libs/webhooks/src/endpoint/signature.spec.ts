@@ -27,7 +27,7 @@ describe('the signature of a delivery', () => {
     expect(() => new Webhook(generateSigningSecret()).verify(body, headers)).toThrow();
   });
 
-  it('is rejected for another body, id or timestamp', () => {
+  it('is rejected for a different body, id or timestamp', () => {
     const secret = generateSigningSecret();
     const signature = signDelivery([signingKeyOf(secret)], 'evt_1', now, body);
     const verify = (id: string, at: number, text: string) => (): unknown =>

@@ -35,7 +35,7 @@ export const listEndpointsWithDueDeliveriesScript = LuaScript.from(
   'lua/list-due-endpoints.lua',
   BACKLOG_LUA_CONSTANTS,
 );
-/** Removes finished deliveries that are too old or too many. */
+/** Removes finished deliveries that exceed the limits on age or number. */
 export const trimFinishedDeliveriesScript = LuaScript.from(
   import.meta.url,
   'lua/trim-deliveries.lua',

@@ -203,7 +203,7 @@ export class RedisDeliveryStore implements DeliveryStore {
       else deliveries.push({ ...claimed, ...content });
     }
     if (withoutEvent.length > 0) {
-      // Another process read some events from the log, so they are missing from the cache of this process. After the
+      // The cache of this process lacks some of the events, because another process read them from the log. After the
       // cache is cleared, the next claim reads all events from the log.
       this.recent.forget(account);
       await Promise.all(withoutEvent.map((claimed) => this.release(account, claimed)));

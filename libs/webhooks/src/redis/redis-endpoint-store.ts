@@ -65,8 +65,8 @@ export class RedisEndpointStore implements EndpointStore {
   async revision(account: string): Promise<string> {
     const keys = this.keys(account);
     const { revision } = filterKeys(keys);
-    // The result includes the number of endpoints, because an earlier build changes endpoints without changing the
-    // revision. The number at least shows when an earlier build has added or removed an endpoint.
+    // An earlier build changes endpoints without changing the stored revision. The returned text therefore includes
+    // the number of endpoints, so that it changes at least when an earlier build adds or removes an endpoint.
     const [changes, count] = await Promise.all([this.redis.get(revision), this.redis.hlen(keys('webhooks'))]);
     return `${changes ?? ''}/${count}`;
   }
