@@ -14,6 +14,8 @@ const SLOTS = 32;
  */
 const MAX_FACTOR = 2;
 const NOISE_MS = 500;
+/** Time within which another pass of the removal of an account's data runs, in milliseconds. */
+const LATER_PASS_MS = 60_000;
 
 interface Latencies {
   /** Time until the POST of a send started, in milliseconds. */
@@ -170,6 +172,12 @@ describe('the account `default` beside another account of the installation', () 
       async () => (await neighbourKeys()).length === 0,
     );
     expect((await measure()).relayed).toBeLessThanOrEqual(baseline.relayed * MAX_FACTOR + NOISE_MS);
-    expect(await neighbourKeys()).toEqual([]);
+    // What was in flight at the removal, for example the counts of a gateway, may have been written meanwhile. A later
+    // pass removes it.
+    await eventually(
+      'everything that was written later is removed too',
+      async () => (await neighbourKeys()).length === 0,
+      LATER_PASS_MS,
+    );
   });
 });

@@ -1,4 +1,4 @@
---- Reads a session together with its API key and the current time, and renews its idle time if a request uses it.
+--- Reads a session together with its API key and the current time, and postpones its end if a request uses it.
 -- @key session         Hash of the session. It expires when the session ends unless it is used.
 -- @key api_keys        Hash of the API keys by id, as JSON.
 -- @arg id              The session's id.
