@@ -18,8 +18,8 @@ export class TidingsError extends Error {
   /** Idempotency key of the send that failed; see {@link TidingsConnectionError.idempotencyKey}. */
   idempotencyKey?: string;
   /**
-   * True if the gateway may have executed the request although the call failed. This is the case if any attempt of
-   * the call got no answer from the gateway itself, a status of 500 or above, or the code
+   * True if the gateway may have executed the request although the call failed. This is the case if, for any attempt
+   * of the call, the gateway itself did not answer, or it answered with a status of 500 or above or with the code
    * `idempotency_in_progress`.
    */
   mayHaveBeenExecuted = false;

@@ -31,7 +31,7 @@ beforeEach(() => {
   relay.harness.control('settings', { contactPhoneField: null });
 });
 
-describe('a send that upstream may have accepted, if contacts have no phone number,', () => {
+describe('while contacts contain no phone number, a send that upstream may have accepted', () => {
   beforeEach(() => {
     failPosts({ kind: 'resetAfter' });
   });
@@ -92,7 +92,7 @@ describe('a send that upstream may have accepted, if contacts have no phone numb
   });
 });
 
-describe('a send that upstream did not accept, if contacts have no phone number,', () => {
+describe('while contacts contain no phone number, a send that upstream did not accept', () => {
   beforeEach(() => {
     failPosts({ kind: 'resetBefore' });
   });
@@ -104,7 +104,7 @@ describe('a send that upstream did not accept, if contacts have no phone number,
     expect(relay.harness.countRequests(/^GET .*messages/)).toBeGreaterThanOrEqual(5);
   });
 
-  it('is posted again without reads of contacts without messages if they are more than a hundred', async () => {
+  it('is posted again without another read of the contacts if more than a hundred contacts have no messages', async () => {
     for (let n = 0; n < 101; n += 1) createContact(`+1415555${1_000 + n}`);
     await relay.harness.sweep();
     const before = relay.harness.countRequests(/^GET .*messages/);
@@ -119,7 +119,7 @@ describe('a send that upstream did not accept, if contacts have no phone number,
     expect(posts()).toBe(2);
   });
 
-  it('is posted again without reads of contacts whose messages are known', async () => {
+  it('is posted again without another read of contacts with known messages', async () => {
     relay.harness.createMessages(createContact('+14155551000'), { count: 2 });
     await relay.harness.sweep();
     const before = relay.harness.countRequests(/^GET .*messages/);

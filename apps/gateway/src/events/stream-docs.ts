@@ -26,8 +26,8 @@ a client that reads nothing for 30 seconds. The stream ends when the gateway sto
 becomes invalid. A client should reconnect when its stream ends.
 
 **Limits.** The number of open streams and long polls is limited for each token, for all tokens of an account
-together, for each account and for each gateway. A new stream gets the status 503 if the limit of the gateway is
-reached, and 429 if one of the other limits is reached.`;
+together, for each account (API keys and tokens together), and for each gateway process. A new stream gets the status
+503 if the limit of the gateway process is reached, and 429 if one of the other limits is reached.`;
 
 export const STREAM_REPLY: ApiResponseOptions = {
   description: 'A stream of events in the format of server-sent events.',

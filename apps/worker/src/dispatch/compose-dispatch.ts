@@ -19,7 +19,7 @@ import {
   EventDispatcher,
   RetrySchedulingDeliveryStore,
   HttpDeliveryClient,
-  ReconcileSchedulingDeliveryJobs,
+  DeliveryJobsWithScheduledReconciliation,
   RedisDeliveryDueTimeReader,
   RecentEventCache,
   RedisEndpointStore,
@@ -48,7 +48,7 @@ export function composeDispatch(
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
   const recent = new RecentEventCache();
   const store = new RetrySchedulingDeliveryStore(redis, prefix, hints, recent);
-  const jobs = new ReconcileSchedulingDeliveryJobs(
+  const jobs = new DeliveryJobsWithScheduledReconciliation(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
     hints,
   );

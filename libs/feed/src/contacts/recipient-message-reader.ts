@@ -8,8 +8,8 @@ import { PollExpediter } from './poll-expediter.js';
 import { UnidentifiedContactReader } from './unidentified-contact-reader.js';
 import { isNotFound } from './upstream-not-found.js';
 
-/** After upstream has accepted a send, the recipient's contact is read within this time, in milliseconds. */
-const EXPECTED_WITHIN_MS = 250;
+/** Maximum time from the acceptance of a send to the next read of the recipient's messages, in milliseconds. */
+const READ_AFTER_ACCEPTANCE_WITHIN_MS = 250;
 
 /** Options of {@link RecipientMessageReader.lookUp}. */
 interface LookupOptions {
@@ -55,7 +55,7 @@ export class RecipientMessageReader {
     private readonly messages: ContactPoller,
   ) {
     this.listPolls = new CoalescingTaskRunner((account) => contacts.poll(account, 'lookup'));
-    this.expediter = new PollExpediter(store, EXPECTED_WITHIN_MS);
+    this.expediter = new PollExpediter(store, READ_AFTER_ACCEPTANCE_WITHIN_MS);
     this.unidentified = new UnidentifiedContactReader(store, messages);
   }
 

@@ -388,8 +388,8 @@ export class PollCommitter {
     if (resync !== undefined) {
       const emitAfter =
         resync === MESSAGES_REPLACED_REASON ? lastReadAtByUpstream(state, reading) : undefined;
-      // After a loss, the read that starts a new baseline emits no events for messages, because they may have been
-      // emitted before.
+      // The read that replaces lost snapshots emits no events for messages, because these events may have been emitted
+      // before. If `emitAfter` is set, it emits events for the messages that are newer.
       return emitAfter === undefined ? 'silent' : { emitAfter, undated: 'silent', areSendsDated: true };
     }
     if (state.emitAfter === undefined) return undefined;

@@ -35,7 +35,7 @@ export interface RelayHints {
  * Wakes workers for lanes, and schedules a reconcile task a little later. The task finds the work if the wake-up job is
  * lost or its worker dies.
  */
-export class ReconcileSchedulingRelayJobs implements RelayJobs {
+export class RelayJobsWithScheduledReconciliation implements RelayJobs {
   constructor(
     private readonly jobs: RelayJobs,
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,

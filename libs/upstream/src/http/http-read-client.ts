@@ -44,7 +44,8 @@ class TokenExpiredError extends Error {}
 
 /**
  * Makes HTTP reads over connections that are kept open. Follows no redirects, and ignores proxy settings in
- * environment variables. Replaces a request's token of the upstream budget if it expires while a connection is opened.
+ * environment variables. Each request needs a token of the request budget. If the token
+ * expires while a connection is opened, the client takes a new one.
  */
 export class HttpReadClient {
   private readonly agent: Agent;
