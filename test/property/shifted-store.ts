@@ -45,7 +45,7 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
       store.expeditePollsOfRecipients(account, numbers, ms),
     requestContactListPoll: (account) => store.requestContactListPoll(account),
     consumeContactListPollRequest: (account) => store.consumeContactListPollRequest(account),
-    unidentifiedContacts: (account) => store.unidentifiedContacts(account),
+    unidentifiedContacts: (account, count) => store.unidentifiedContacts(account, count),
     recipientOf: (account, phoneNumber) => store.recipientOf(account, phoneNumber),
     confirmDeletions: (account) => store.confirmDeletions(account),
   };

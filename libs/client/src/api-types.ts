@@ -360,7 +360,7 @@ export type NewWebhook = {
     contactIds?: Array<string> | null;
     description?: string | null;
     /**
-     * HTTP headers to add to every request to the webhook. These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, and connection headers such as `keep-alive`.
+     * HTTP headers to add to every request to the webhook. These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, `traceparent`, and connection headers such as `keep-alive`.
      */
     headers?: {
         [key: string]: string;
@@ -472,7 +472,7 @@ export type WebhookChanges = {
     contactIds?: Array<string> | null;
     description?: string | null;
     /**
-     * HTTP headers to add to every request to the webhook. These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, and connection headers such as `keep-alive`. The given headers replace all existing headers. Null removes all headers.
+     * HTTP headers to add to every request to the webhook. These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, `traceparent`, and connection headers such as `keep-alive`. The given headers replace all existing headers. Null removes all headers.
      */
     headers?: {
         [key: string]: string;

@@ -141,11 +141,11 @@ export interface UnidentifiedContacts {
   /** When the last read of the contact list started; see {@link Recipient.listReadAt}. */
   listReadAt?: number;
   /**
-   * The contacts without a known phone number and without a known message. Deleted contacts are left out. `isMissing` is
-   * true if the last contact list did not contain the contact. `wasRead` is true if the contact's messages were read at
-   * least once.
+   * The contacts for which neither a phone number nor a message is known. A phone number in the fields of several contacts
+   * does not count. Deleted contacts are left out. `isMissing` is true if the last contact list did not contain the
+   * contact.
    */
-  contacts: readonly { id: string; isMissing: boolean; wasRead: boolean }[];
+  contacts: Recipient['contacts'];
 }
 
 /** The result of one read of the contact list, as it is passed to {@link FeedStore.commitContacts}. */
@@ -471,9 +471,10 @@ export interface FeedStore {
   recipientOf(account: string, phoneNumber: string): Promise<Recipient>;
 
   /**
-   * Returns the contacts for which neither a phone number nor a message is known. Reads the ids of all contacts.
+   * Returns at most `count` contacts for which neither a phone number nor a message is known. Reads the ids of all
+   * contacts.
    */
-  unidentifiedContacts(account: string): Promise<UnidentifiedContacts>;
+  unidentifiedContacts(account: string, count: number): Promise<UnidentifiedContacts>;
 
   overview(account: string): Promise<FeedOverview>;
 

@@ -66,12 +66,17 @@ export interface LookupOptions {
    */
   minListReadAt?: number;
   /**
-   * If true, the read counts as complete only if three further conditions are met: the contact list was read at
-   * {@link minListReadAt} or later, the list contains all known contacts of the recipient, and the contacts whose
-   * phone number is not known were read at {@link minListReadAt} or later. Used if the send will be posted when a
-   * complete look-up does not find the send's message.
+   * If true, the read counts as complete only if two further conditions are met: the contact list was read at
+   * {@link minListReadAt} or later, and the list contains all known contacts of the recipient. Used if the send will be
+   * posted when a complete look-up does not find the send's message.
    */
   isListRequired?: boolean;
+  /**
+   * If given, contacts for which neither a phone number nor a message is known are read too, unless there are more than
+   * 20 of them. The read counts as complete only if all of them were read at this time (milliseconds since 1970 by Redis'
+   * clock) or later.
+   */
+  minUnidentifiedReadAt?: number;
   /**
    * True if new sends take precedence over this look-up in the request budget. Used when no queued send waits for the
    * look-up.

@@ -54,7 +54,7 @@ const MaxConcurrency = (): PropertyDecorator => WholeNumber(1, 1_000);
 const RateLimit = (): PropertyDecorator => NumberOf(0.01, 10_000);
 
 const FORBIDDEN_HEADERS =
-  'These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, and connection headers such as `keep-alive`.';
+  'These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, `traceparent`, and connection headers such as `keep-alive`.';
 const DESCRIPTIONS = {
   url: 'URL to which Tidings sends events with POST.',
   headers: `HTTP headers to add to every request to the webhook. ${FORBIDDEN_HEADERS}`,

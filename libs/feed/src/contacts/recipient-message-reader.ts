@@ -20,10 +20,15 @@ interface LookupOptions {
   minListReadAt?: number;
   /**
    * If true, the look-up counts as incomplete in these cases too: the contact list could not be read again; contacts
-   * of the number are missing from the list, or may be; a contact whose phone number is not known was last read
-   * before {@link minListReadAt}.
+   * of the number are missing from the list, or may be.
    */
   isListRequired?: boolean;
+  /**
+   * If given, the unidentified contacts are read too, unless they are too many; see {@link UnidentifiedContactReader}. The
+   * look-up counts as incomplete unless all of them were read at this time (milliseconds since 1970 by Redis' clock) or
+   * later.
+   */
+  minUnidentifiedReadAt?: number;
   /** True if new sends have priority over this look-up in the request budget. */
   isLowPriority?: boolean;
   /** Receives the contacts and messages that are read. */
@@ -63,19 +68,19 @@ export class RecipientMessageReader {
    * Immediately reads the new messages of all contacts with the given phone number, and binds these messages to
    * sends.
    * @returns true if the look-up is complete: all contacts with the phone number were read, except contacts that no
-   * longer exist, and none of the cases of {@link LookupOptions.isListRequired} applies
+   * longer exist, and the options name no further case that applies
    * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
    */
   async lookUp(account: string, phoneNumber: string, options: LookupOptions = {}): Promise<boolean> {
-    const { minListReadAt, isListRequired = false } = options;
+    const { minListReadAt, isListRequired = false, minUnidentifiedReadAt: since } = options;
     const recipient = await this.findWithFreshList(account, phoneNumber, minListReadAt);
     const done: ContactsRead = {
       ids: new Set(),
       isComplete: !isListRequired || isListUsable(recipient, minListReadAt),
     };
     await this.readContacts(account, phoneNumber, recipient, done, options);
-    if (isListRequired && minListReadAt !== undefined && done.isComplete && done.failure === undefined) {
-      done.isComplete = await this.unidentified.areReadSince(account, minListReadAt, recipient.listReadAt);
+    if (since !== undefined && done.isComplete && done.failure === undefined) {
+      done.isComplete = await this.unidentified.areReadSince(account, since, recipient.listReadAt);
       // These reads may have found further contacts with the phone number.
       const now = await this.store.recipientOf(account, phoneNumber);
       await this.readContacts(account, phoneNumber, now, done, options);

@@ -419,8 +419,8 @@ export class RedisFeedStore implements FeedStore {
     return readContactsOfPhoneNumber(this.redis, this.keys(account), phoneNumber);
   }
 
-  async unidentifiedContacts(account: string): Promise<UnidentifiedContacts> {
-    return readUnidentifiedContacts(this.redis, this.keys(account));
+  async unidentifiedContacts(account: string, count: number): Promise<UnidentifiedContacts> {
+    return readUnidentifiedContacts(this.redis, this.keys(account), count);
   }
 
   async overview(account: string): Promise<FeedOverview> {

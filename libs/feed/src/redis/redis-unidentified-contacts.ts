@@ -7,10 +7,11 @@ import { redisKeysOfContactsByPhoneNumber } from './redis-recipients.js';
 /** Number of fields to request per HSCAN. */
 const BATCH_SIZE = 500;
 
-/** Returns the contacts for which neither a phone number nor a message is known. */
+/** Returns at most `count` contacts for which neither a phone number nor a message is known. */
 export async function readUnidentifiedContacts(
   redis: RedisClient,
   keys: AccountKeys,
+  count: number,
 ): Promise<UnidentifiedContacts> {
   const startedAt = await readRedisTime(redis, keys('contact-list'));
   const listReadAt = await redis.hget(keys('contact-list'), 'readAt');
@@ -19,24 +20,25 @@ export async function readUnidentifiedContacts(
     const { deleted, missingSince } = unpackListedContact(packed);
     if (!deleted) areMissing.set(id.toString(), missingSince !== undefined);
   }
-  // The phone numbers are read after the contacts, so that a contact that gets a phone number in between is left
-  // out.
   const { numbers, otherNumbers } = redisKeysOfContactsByPhoneNumber(keys);
-  for await (const [, id] of fieldsOfRedisHash(redis, numbers, BATCH_SIZE)) areMissing.delete(id.toString());
-  for await (const [, ids] of fieldsOfRedisHash(redis, otherNumbers, BATCH_SIZE)) {
-    for (const id of JSON.parse(ids.toString()) as string[]) areMissing.delete(id);
-  }
+  const shared = new Set<string>();
+  // If the fields of several contacts contain a number, it may be the account's own.
+  for await (const [number] of fieldsOfRedisHash(redis, otherNumbers, BATCH_SIZE))
+    shared.add(number.toString());
+  // The numbers are read after the contacts, so that a contact that gets a phone number in between is left out.
+  for await (const [number, id] of fieldsOfRedisHash(redis, numbers, BATCH_SIZE))
+    if (!shared.has(number.toString())) areMissing.delete(id.toString());
   const contacts: UnidentifiedContacts['contacts'][number][] = [];
   const left = [...areMissing.keys()];
-  for (let at = 0; at < left.length; at += BATCH_SIZE) {
-    const found = left.slice(at, at + BATCH_SIZE).map(async (id) => ({
-      ...{ id, isMissing: areMissing.get(id) === true },
-      hasMessages: (await redis.exists(keys('m', id))) === 1,
-      // `m0` is the `PollState`, which the first read stores.
-      wasRead: (await redis.hexists(keys('c', id), 'm0')) === 1,
-    }));
-    for (const { hasMessages, ...contact } of await Promise.all(found))
-      if (!hasMessages) contacts.push(contact);
+  for (let at = 0; at < left.length && contacts.length < count; at += BATCH_SIZE) {
+    const ids = left.slice(at, at + BATCH_SIZE);
+    const haveMessages = await Promise.all(ids.map((id) => redis.exists(keys('m', id))));
+    ids.forEach((id, n) => {
+      if (haveMessages[n] === 0) contacts.push({ id, isMissing: areMissing.get(id) === true });
+    });
   }
-  return { startedAt, contacts, ...(listReadAt === null ? {} : { listReadAt: Number(listReadAt) }) };
+  return {
+    ...{ startedAt, contacts: contacts.slice(0, count) },
+    ...(listReadAt === null ? {} : { listReadAt: Number(listReadAt) }),
+  };
 }

@@ -1,5 +1,5 @@
 import { SimilarMessageCollector } from '../match/similar-message-collector.js';
-import type { Lookup } from '../ports.js';
+import type { Lookup, LookupOptions } from '../ports.js';
 import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
@@ -18,6 +18,13 @@ export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
  * with the recipient's number, and the send's message may belong to the new contact.
  */
 export const MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS = 60_000;
+
+/**
+ * Maximum time in milliseconds for which a send waits, after its confirmation period, because contacts without a known
+ * phone number cannot be read. Such a contact is probably not the recipient's, and must not hold up the sends to all
+ * other recipients for long.
+ */
+const MAX_WAIT_FOR_UNIDENTIFIED_CONTACTS_MS = 600_000;
 
 /** Looks up a send among the messages of its recipient, to find out whether upstream accepted the send. */
 export class SendLookupRunner {
@@ -108,6 +115,7 @@ export class SendLookupRunner {
       reads,
       ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS) } : {}),
       isListRequired: this.isPostedAfterLastLookup(state),
+      ...(isFinalStep ? this.unidentifiedContactsToRead(record, since, now) : {}),
     });
     const { outcome } = step;
     const looked = await appendLookupWithCandidates(this.store, account, record, step, reads, now);
@@ -153,6 +161,26 @@ export class SendLookupRunner {
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
+  /**
+   * Returns the options with which the last look-up of a send also reads contacts without a known phone number. They are
+   * read only if the send is posted after this look-up.
+   * @param since when the look-ups of the send began
+   */
+  private unidentifiedContactsToRead(
+    { order, state }: SendRecord,
+    since: number,
+    now: number,
+  ): Pick<LookupOptions, 'minUnidentifiedReadAt'> {
+    const periodMs = confirmationPeriodMs(order, this.settings);
+    const maxWaitMs =
+      Math.max(periodMs, postRequestLeaseMs(this.settings)) + MAX_WAIT_FOR_UNIDENTIFIED_CONTACTS_MS;
+    if (!this.isPostedAfterLastLookup(state) || now - since > maxWaitMs) return {};
+    // Sends share these reads. A read in the first half of the confirmation period does not count, because the message
+    // may have become visible after it.
+    const maxAgeMs = Math.min(MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS, periodMs / 2);
+    return { minUnidentifiedReadAt: Math.max(since, now - maxAgeMs) };
+  }
+
   /** True if the send is posted unless the look-ups find its message. */
   private isPostedAfterLastLookup({ thenPost, copies = 0 }: SendState): boolean {
     // With `SEND_ON_UNKNOWN=resend`, the operator prefers a duplicate text to a lost text. A third POST is never made
@@ -177,7 +205,7 @@ export class SendLookupRunner {
 /** Returns the `reason` text of a send whose look-ups have not been completed within the maximum age of a send. */
 function timeoutReason(step: LookupResult): string {
   if (step.outcome === 'partial')
-    return 'The look-ups stayed incomplete for SEND_MAX_AGE_SECONDS: not all messages were read, the contact list could not be read or lacks the contact of the recipient, or a contact whose phone number is not known could not be read.';
+    return 'The look-ups stayed incomplete for SEND_MAX_AGE_SECONDS: not all messages were read, or the contact list could not be read or lacks the contact of the recipient.';
   const last = step.outcome === 'failed' ? ` The last look-up failed: ${step.reason}.` : '';
   return `The recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
 }
