@@ -54,7 +54,7 @@ async function served(upstream: Fleet): Promise<Record<string, number>> {
 }
 
 describe('a contact with thirty pages of messages', () => {
-  it('is read and swept completely, and its new messages are reported, while upstream is slow and fails in bursts', async () => {
+  it('is read completely, also by later sweeps, and its new messages are reported, while upstream is slow and fails in bursts', async () => {
     const running = await Fleet.open({
       environment: {
         UPSTREAM_REQUESTS_PER_SECOND: '30',

@@ -169,7 +169,7 @@ describe('tidings doctor with the environment variables of an installation', () 
     expect(await problemsWith({})).toEqual([]);
   });
 
-  it('reports a wrong password of Redis', async () => {
+  it('reports a wrong Redis password', async () => {
     const url = new URL(redis.url);
     url.username = 'default';
     url.password = 'wrong';

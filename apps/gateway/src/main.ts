@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { runThisProcess } from '#platform';
+import { runUntilStopSignal } from '#platform';
 import { startGateway } from './gateway-process.js';
 
-await runThisProcess(startGateway);
+await runUntilStopSignal(startGateway);

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { setFlagsFromString } from 'node:v8';
-import { runThisProcess } from '#platform';
+import { runUntilStopSignal } from '#platform';
 import { startWorker } from './worker-process.js';
 
 // By default, V8 lets the heap grow to several times its live size before a full garbage collection: an account with
@@ -8,4 +8,4 @@ import { startWorker } from './worker-process.js';
 // delay deliveries. A V8 version without this flag prints a warning and continues.
 setFlagsFromString('--heap-growing-percent=100');
 
-await runThisProcess(startWorker);
+await runUntilStopSignal(startWorker);

@@ -10,8 +10,8 @@ const CHECK_INTERVAL_MS = 60_000;
 const CHECK_TIMEOUT_MS = 25_000;
 
 /**
- * Checks whether the blob store is usable and whether gateways and workers share it: when the monitor starts, and
- * then every minute.
+ * Checks whether the blob store is usable and whether gateways and workers share it. A check runs when the monitor
+ * starts, and then every minute.
  */
 export class BlobStoreMonitor {
   private timer: NodeJS.Timeout | undefined;

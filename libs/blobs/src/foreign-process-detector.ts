@@ -23,8 +23,9 @@ export class ForeignProcessDetector {
   ) {}
 
   /**
-   * Returns true if the blob store has the marker of a process that is not known to this installation. Also returns
-   * true if this cannot be determined. The marker of a process that was killed counts until it expires.
+   * Returns true if the blob store has an unexpired marker of a process that does not belong to this installation.
+   * This includes markers of processes that were killed. Also returns true if it is unknown whether there is such a
+   * marker.
    * @throws {BlobStoreUnavailableError} if the blob store cannot be used
    */
   async hasForeignProcesses(): Promise<boolean> {

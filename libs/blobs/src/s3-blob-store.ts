@@ -100,7 +100,7 @@ export class S3BlobStore implements BlobStore {
       }
     });
     if (Body === undefined) throw new BlobMissingError(id);
-    // In Node.js the body is always a `Readable`. The declared type is wider, because it also covers
+    // In Node.js the body is always a `Readable`. The SDK declares a wider type, because the SDK also runs in
     // browsers.
     return Body as Readable;
   }

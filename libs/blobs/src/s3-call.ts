@@ -1,7 +1,7 @@
 import { BlobMissingError, BlobStoreUnavailableError } from './blob-store.js';
 
 /**
- * Makes one call to an S3 server. After `ms` milliseconds, the call is aborted, including the SDK's retries.
+ * Makes one call to an S3 server. After `ms` milliseconds, the call and the SDK's retries of it are aborted.
  * @throws {BlobStoreUnavailableError} for every error except `BlobMissingError`, which is thrown unchanged
  */
 export async function callS3WithTimeout<T>(
@@ -9,8 +9,8 @@ export async function callS3WithTimeout<T>(
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const deadline = new AbortController();
-  // `AbortSignal.timeout` is not used, because it cannot be stopped when the call returns. It would also interrupt
-  // the reading of an object's content, which continues after the call.
+  // `AbortSignal.timeout` is not used, because its timer cannot be stopped when the call returns. The timer would
+  // then interrupt the reading of an object's content, which continues after the call.
   const timer = setTimeout(() => {
     deadline.abort();
   }, ms);

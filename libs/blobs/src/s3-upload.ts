@@ -10,8 +10,8 @@ import {
 import { callS3WithTimeout } from './s3-call.js';
 
 /**
- * Size in bytes of every part of an upload except the last. S3 accepts no smaller parts, and an upload holds
- * only one part in memory.
+ * Size in bytes of every part of an upload except the last. S3 accepts no smaller parts. Larger parts would need more
+ * memory, because an upload holds one part in memory.
  */
 const PART_BYTES = 5 * 1024 * 1024;
 

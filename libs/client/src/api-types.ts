@@ -99,7 +99,7 @@ export type Send = {
      */
     reason: string | null;
     /**
-     * Look-ups of the send. A look-up tries to find the message of the send among the messages of the recipient. The list has at most 20 look-ups, oldest first: the first look-up and the latest 19 look-ups. A poll that found the message of the send is listed as a look-up only if Tidings did not yet know whether the messaging service had accepted the send. Sends in events and timelines do not have the field `lookups`.
+     * Searches for the message of the send among the messages of the recipient (look-ups). The list has at most 20 look-ups, oldest first: the first look-up and the latest 19 look-ups. A poll that found the message of the send is listed as a look-up only if Tidings did not yet know whether the messaging service had accepted the send. Sends in events and timelines do not have the field `lookups`.
      */
     lookups?: Array<SendLookup>;
 };
@@ -1117,7 +1117,7 @@ export type DeliveryCounts = {
     pending: number;
     succeeded: number;
     /**
-     * Number of failed deliveries, including missed deliveries.
+     * Number of deliveries with the status `failed` or `missed`.
      */
     failed: number;
 };
@@ -1914,7 +1914,7 @@ export type SendUnconfirmedEvent = {
 };
 
 /**
- * The message of the send was found. Later events of the message report when it was delivered and read.
+ * Tidings found the message that the messaging service created for the send. Later events of the message report when it was delivered and read.
  */
 export type SendSentEvent = {
     /**
@@ -1922,7 +1922,7 @@ export type SendSentEvent = {
      */
     id: string;
     /**
-     * The message of the send was found. Later events of the message report when it was delivered and read.
+     * Tidings found the message that the messaging service created for the send. Later events of the message report when it was delivered and read.
      */
     type: 'send.sent';
     /**

@@ -18,9 +18,9 @@ export class TidingsError extends Error {
   /** Idempotency key of the send that failed; see {@link TidingsConnectionError.idempotencyKey}. */
   idempotencyKey?: string;
   /**
-   * True if the gateway may have executed the request although the call failed. This is the case if, for any attempt
-   * of the call, the gateway itself did not answer, or it answered with a status of 500 or above or with the code
-   * `idempotency_in_progress`.
+   * True if the gateway may have executed the request although the call failed. This is the case if at least one
+   * attempt of the call got no answer from the gateway itself, or got an answer with a status of 500 or above or with
+   * the code `idempotency_in_progress`.
    */
   mayHaveBeenExecuted = false;
 

@@ -41,7 +41,7 @@ export type LiveChange =
   { type: 'conversation.updated'; data: Conversation } | { type: 'send.updated'; data: SendUpdate };
 
 /**
- * The new status of a send. Ignore an update if its revision is lower than that of an update received before.
+ * The new status of a send. Ignore an update if an earlier update of the same send had a higher revision.
  */
 export interface SendUpdate {
   id: string;
@@ -96,8 +96,8 @@ export class EventStream implements AsyncIterable<Event> {
   }
 
   /**
-   * Iterates over the events. If the connection is interrupted, the iteration opens a new one, and retries until
-   * that succeeds.
+   * Iterates over the events. If the connection is interrupted, the iteration tries to open a new connection until
+   * it succeeds.
    * @throws {TidingsError} if the gateway rejects the request, for example with the code `cursor_expired`
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, void> {
@@ -115,8 +115,8 @@ export class EventStream implements AsyncIterable<Event> {
           this.last = id;
           if (data !== undefined) yield data as Event;
         }
-        // The gateway closed the stream. If nothing arrived on the stream, the gateway may close the next stream at
-        // once, too. So the client waits before it opens the next stream.
+        // The gateway closed the stream. If nothing arrived on this stream, the client waits before it opens the next
+        // stream, because the gateway may close the next stream at once, too.
         this.options.onDisconnect?.();
         if (failures >= 0) await pause(backoffMs(failures), signal);
       } catch (error) {

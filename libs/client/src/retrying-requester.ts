@@ -64,7 +64,8 @@ export class RetryingRequester {
 
   /**
    * Returns the JSON of the answer, or undefined for an empty answer.
-   * @throws {TidingsError | TidingsConnectionError} after the last attempt; the reason of `signal` if it is aborted
+   * @throws {TidingsError | TidingsConnectionError} after the last attempt; the reason of `signal` if the signal is
+   * aborted
    */
   async json(request: ClientRequest): Promise<unknown> {
     return await this.run(request, async (response) => {

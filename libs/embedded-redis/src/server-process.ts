@@ -46,7 +46,7 @@ export async function startRedisServerProcess(
       resolve({ code, signal, lastOutput: words });
     });
   });
-  // Ignores the write error of a server that exits before it has read its input. `exited` reports that exit.
+  // Ignores the write error that occurs if the server exits before it has read its input. `exited` reports this exit.
   child.stdin.on('error', () => undefined);
   child.stdin.end(settings);
   const pid = await spawned(child);

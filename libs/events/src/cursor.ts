@@ -1,7 +1,7 @@
 /** A position in the event log of one account. */
 export interface Cursor {
   /**
-   * Random id of the event log. A log that is created again, for example after a loss, gets another epoch.
+   * Random id of the event log. If the log is lost and created again, the new log gets a different epoch.
    */
   epoch: string;
   /** Id of an entry in the Redis stream: `<milliseconds>-<count>`. */

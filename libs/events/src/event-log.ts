@@ -73,9 +73,9 @@ export interface EventLog {
   find(account: string, id: string): Promise<LoggedEvent | undefined>;
 
   /**
-   * Returns the event, of any type, that reports a certain revision of an object. Returns undefined if the log
-   * does not contain such an event. The id of an event is a hash that includes subject and revision, so the
-   * event is found by its id.
+   * Returns the event that reports a certain revision of an object, whatever the event's type. Returns undefined if
+   * the log does not contain such an event. The event is found by its id, which is a hash of subject, revision and other
+   * data.
    * @param subject kind and id of the object, such as `message:abc`
    */
   findRevision(account: string, subject: string, revision: string | number): Promise<LoggedEvent | undefined>;

@@ -120,9 +120,9 @@ export interface ContactUpdate {
 /** The known contacts that own the phone number of a recipient, and when the contact list was last read. */
 export interface Recipient {
   /**
-   * At most 20 contacts that own the phone number. The contacts with the latest messages from or to the
-   * number come first. Deleted contacts are left out. `isMissing` is true if the last contact list did not
-   * contain the contact.
+   * The contacts that own the phone number. The contacts with the latest messages from or to the number come first.
+   * If there are more than 20 contacts, only the first 20 are kept. Deleted contacts are left out. `isMissing` is
+   * true if the last contact list did not contain the contact.
    */
   contacts: readonly { id: string; isMissing: boolean }[];
   /**
@@ -134,16 +134,16 @@ export interface Recipient {
   isListSuspect: boolean;
 }
 
-/** The contacts of an account for which neither a phone number nor a message is known. */
+/** The account's contacts of which neither a phone number nor a message is known. */
 export interface UnidentifiedContacts {
   /** When this result was read from Redis, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
   /** When the last read of the contact list started; see {@link Recipient.listReadAt}. */
   listReadAt?: number;
   /**
-   * The contacts for which neither a phone number nor a message is known. A phone number in the fields of several contacts
-   * does not count. Deleted contacts are left out. `isMissing` is true if the last contact list did not contain the
-   * contact.
+   * The contacts of which neither a phone number nor a message is known. A phone number that is in the fields of
+   * several contacts does not count, because it may be the account's own. Deleted contacts are left out. `isMissing`
+   * is true if the last contact list did not contain the contact.
    */
   contacts: Recipient['contacts'];
 }
@@ -333,7 +333,8 @@ export interface PollCommit {
   suspectAt?: number;
   /**
    * When a read first found so many messages of this contact missing that an outage is likely, in
-   * milliseconds since 1970 by Redis' clock. `over` if an outage is no longer likely, undefined if nothing changed.
+   * milliseconds since 1970 by Redis' clock. `over` if an outage is no longer likely. Undefined if an outage was
+   * likely neither before nor after the poll.
    */
   suspicion?: number | 'over' | undefined;
   /**
@@ -471,8 +472,8 @@ export interface FeedStore {
   recipientOf(account: string, phoneNumber: string): Promise<Recipient>;
 
   /**
-   * Returns at most `count` contacts for which neither a phone number nor a message is known. Reads the ids of all
-   * contacts.
+   * Returns at most `count` contacts of which neither a phone number nor a message is known. To find them, reads all
+   * stored contacts of the account.
    */
   unidentifiedContacts(account: string, count: number): Promise<UnidentifiedContacts>;
 

@@ -37,8 +37,8 @@ export interface ClaimedRead {
    */
   state?: ContactState;
   /**
-   * Reply of the commit that ended the claim: when the account's next contact is due. Absent if no commit has
-   * ended the claim.
+   * The time at which the account's next contact is due, as returned by the commit that ended the claim. Absent if no
+   * commit has ended the claim.
    */
   ended?: NextDue;
 }
@@ -160,7 +160,7 @@ export interface RecordedMessages {
   ): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-/** Schedules when a worker next looks for due contacts of an account. */
+/** Sets the time at which a worker next looks for due contacts of an account. */
 export interface PollAgenda {
   /**
    * Announces that a contact of the account is due at `dueAtMs` (milliseconds since 1970 by Redis' clock).

@@ -73,8 +73,8 @@ export class DeliveryMetrics {
 
   private countEvent(account: string, { type, position }: LoggedEvent): void {
     this.events.labels(type).inc();
-    // The position of an event in the event log begins with the time of the event's commit. The event is counted for
-    // the minute of its commit.
+    // The event is counted for the minute of its commit. The time of the commit is the first part of the event's
+    // position in the event log.
     const at = Number.parseInt(position, 10);
     this.stats.add(account, 'eventsTotal', 1, at);
     if (type === 'message.received') this.stats.add(account, 'eventsReceived', 1, at);

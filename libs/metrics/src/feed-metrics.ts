@@ -77,7 +77,7 @@ export class FeedMetrics {
     }) as T;
   }
 
-  /** Wraps the source in an object that counts the requests of each poll. */
+  /** Wraps the feed source in an object that counts the requests to upstream that each poll makes. */
   observeSource(source: FeedSource): FeedSource {
     return observeMethodCalls(source, {
       listMessages: ({ parameters: [, , , , purpose] }) => {
@@ -103,7 +103,7 @@ export class FeedMetrics {
     });
   }
 
-  /** Wraps the queue in an object that counts the polls. */
+  /** Wraps the poll queue in an object that counts the polls. */
   observeQueue(queue: PollQueue): PollQueue {
     return observeMethodCalls(queue, {
       claim: ({ outcome }) => {

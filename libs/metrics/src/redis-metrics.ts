@@ -3,7 +3,7 @@ import { MetricLabelValueLimiter } from './metric-label-value-limiter.js';
 import type { PromMetrics } from './prom-metrics.js';
 import { observeRedisCommands } from './redis-command-observer.js';
 
-/** Maximum number of names of Redis commands that get a time series of their own. */
+/** Maximum number of Redis commands that get a time series of their own. All other commands share one time series. */
 const MAX_COMMANDS = 50;
 
 /** Counts and times the commands of a connection to Redis. */

@@ -9,10 +9,10 @@ import {
 import { countSendStatusChange } from './stats/send-stats.js';
 import type { StatsCounter } from './stats/stats-recorder.js';
 
-/** The transitions that record the outcome of a POST. */
+/** The transitions of a send that record the outcome of its POST to upstream. */
 const ATTEMPTS: ReadonlySet<string> = new Set(['accepted', 'refused', 'not_taken', 'ambiguous']);
 
-/** Metrics of sends: their POSTs, and how long they stay in each status. */
+/** Metrics of sends: the outcomes of their POSTs to upstream, and how long sends stay in each status. */
 export class RelayMetrics {
   private readonly attempts: Counter<'outcome'>;
   private readonly statuses: Counter<'status'>;

@@ -15,7 +15,7 @@ import { MetricLabelValueLimiter } from './metric-label-value-limiter.js';
 import type { Counter, Histogram, PromMetrics } from './prom-metrics.js';
 import type { StatsCounter } from './stats/stats-recorder.js';
 
-/** Maximum number of HTTP statuses that get a time series of their own. */
+/** Maximum number of HTTP statuses that get time series of their own. All further statuses share one label value. */
 const MAX_STATUSES = 20;
 
 /** A request to upstream that has ended. */

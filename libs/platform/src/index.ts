@@ -61,7 +61,7 @@ export {
   type ListenAddress,
   type ProcessHandle,
   type ProcessLog,
-  runThisProcess,
+  runUntilStopSignal,
   type RunningProcess,
   type StartContext,
   PROCESS_STOP_TIMEOUT_MS,

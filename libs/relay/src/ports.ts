@@ -28,7 +28,7 @@ export interface Sender {
 
   /**
    * Makes one POST, without retries.
-   * @param limit deadline for the start of the POST, including its connection; no POST begins after the deadline
+   * @param limit deadline for the start of the POST; after the deadline, no connection is opened for the POST
    * @param tokenCheck the result of {@link takeBudgetToken}
    * @param address hash of the expected upstream address; the POST is not made if the account's address has changed
    * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamRequestNotSentError} mean that no POST
@@ -50,7 +50,7 @@ export interface LookupReads {
   /** Number of messages that the look-up read. A message that it read twice counts twice. */
   readonly messagesRead: number;
   /**
-   * Adds the messages of one page of a contact to what the look-up has read. Called before the messages are bound to
+   * Adds one page of a contact's messages to what the look-up has read. Called before the messages are bound to
    * sends.
    * @param upstreamAheadMs how far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown
    */
@@ -72,9 +72,10 @@ export interface LookupOptions {
    */
   isListRequired?: boolean;
   /**
-   * If given, contacts for which neither a phone number nor a message is known are read too, unless there are more than
-   * 20 of them. The read counts as complete only if all of them were read at this time (milliseconds since 1970 by Redis'
-   * clock) or later.
+   * If given, the account's unidentified contacts (contacts for which neither a phone number nor a message is known)
+   * are read too. The look-up then counts as complete only if each of these contacts was last read at or after the
+   * given time, in milliseconds since 1970 by Redis' clock. If the account has more than 20 such contacts, they are
+   * not read, and the look-up can be complete without them.
    */
   minUnidentifiedReadAt?: number;
   /**

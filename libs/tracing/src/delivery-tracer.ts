@@ -13,7 +13,7 @@ export class DeliveryTracer {
   interceptAttempter(attempter: DeliveryAttempter): DeliveryAttempter {
     return interceptMethodCalls(attempter, {
       attempt: (proceed, endpoint, delivery, signal) =>
-        // Start a span only if it may be recorded. With a low sampling rate, nearly every attempt needs no span.
+        // Start a span only if it may be recorded. With a low sampling rate, most attempts need no span.
         delivery.trace !== undefined && this.tracing.mayRecord(delivery.trace)
           ? this.traced(proceed, endpoint, delivery, signal)
           : proceed(endpoint, delivery, signal),

@@ -12,14 +12,17 @@ interface RunningPoll {
   begunAt: number;
 }
 
-/** Traces polls, the pages that they read, and the events that they commit. */
+/** Traces polls, the pages that the polls read, and the events that the polls commit to the event log. */
 export class FeedTracer {
   /** The spans of the polls that are running, by account and contact. */
   private readonly polls = new Map<string, RunningPoll>();
 
   constructor(private readonly tracing: Tracing) {}
 
-  /** Returns a {@link ContactPoller} that works like the given one and begins a new trace for each read. */
+  /**
+   * Returns a {@link ContactPoller} that works like the given one and begins a new trace for each read of a contact's
+   * messages.
+   */
   interceptContacts(contacts: ContactPoller): ContactPoller {
     return interceptMethodCalls(contacts, {
       poll: (proceed, account, contactId, ...rest) =>
@@ -33,7 +36,10 @@ export class FeedTracer {
     });
   }
 
-  /** Returns a {@link ContactListPoller} that works like the given one and begins a new trace for each read. */
+  /**
+   * Returns a {@link ContactListPoller} that works like the given one and begins a new trace for each read of the
+   * contact list.
+   */
   interceptContactList(list: ContactListPoller): ContactListPoller {
     return interceptMethodCalls(list, {
       poll: (proceed, account, ...rest) =>
@@ -141,8 +147,8 @@ function attributesOf(account: string, contactId: string | undefined): Attribute
 
 /**
  * Returns the event with the trace context of its span. The deliveries of the event continue this trace. If the
- * event belongs to a send with a trace, it gets the context even if the span is not recorded, because the caller of
- * the send may search for that trace. Any other event gets the context only if its span is recorded.
+ * event belongs to a send with a trace, the event gets the context even if its span is not recorded, because the
+ * caller of the send may search for the send's trace. Any other event gets the context only if its span is recorded.
  */
 function withSpan(event: NewEvent, span: TraceSpan | undefined): NewEvent {
   if (span === undefined || (event.trace === undefined && !isSampled(span.context))) return event;

@@ -24,7 +24,7 @@ export class RelayTracer {
     }) as T;
   }
 
-  /** Creates the span of the stage of a send, such as the POST, that has ended with the given transition. */
+  /** Creates the span of the stage that a send has ended with the given transition. Example of a stage: the POST. */
   private trace(
     account: string,
     { order, state: before }: SendRecord,

@@ -61,7 +61,7 @@ export class UpstreamStatusError extends UpstreamError {
 
 /**
  * The account's upstream address is wrong: it is the address of a Tidings gateway (this one or another), not of the
- * messaging service. Gateways would relay requests to each other endlessly.
+ * messaging service. With such an address, gateways could relay requests to each other endlessly.
  */
 export class UpstreamIsTidingsError extends UpstreamError {
   /**
@@ -94,9 +94,9 @@ export class UpstreamReplyTooLargeError extends UpstreamReplyUnreadableError {
 }
 
 /**
- * Upstream's reply was not read completely, because it is large and this process waited too long until it might read
- * another large reply. A process reads only a limited number of large replies at once, in total and per upstream. A
- * retry may succeed.
+ * Upstream's reply was not read completely, because it is large and this process was reading too many other large
+ * replies. A process reads only a limited number of large replies at once, in total and per upstream. This reply
+ * waited too long for its turn. A retry may succeed.
  */
 export class TooManyLargeRepliesError extends UpstreamError {
   constructor() {

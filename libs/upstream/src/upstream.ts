@@ -60,7 +60,7 @@ export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
 export interface Upstream {
   /**
    * Posts a send to upstream. Resolves when upstream has answered that the send is queued.
-   * @param limit time limit for the start of the exchange; after it, no connection is opened
+   * @param limit time limit for the start of the exchange; when it is over, no connection is opened
    * @throws {UpstreamRequestNotSentError} if the request was not written, for example because the time limit was over
    */
   send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void>;

@@ -220,7 +220,7 @@ describe('the sessions in Redis', () => {
     await server.dispose();
   });
 
-  it('are stored only as hashes, and all their Redis keys expire', async () => {
+  it('contain only digests of session tokens, never the tokens, and all their Redis keys expire', async () => {
     const sessions = new SessionService(fixedKeys('the key'), new RedisSessionStore(redis, 'tidings'));
     const { token, session } = await sessions.create(FIXED);
     const names = await redis.keys('*');

@@ -108,7 +108,7 @@ describe.each([
       expect(await tokens.authenticate(text)).toBeUndefined();
   });
 
-  it('are stored only as hashes, and all their Redis keys expire with the last token', async () => {
+  it('are stored only as digests, and all their Redis keys expire with the last token', async () => {
     const made = await tokens.create(FIXED, { ...WANTED, expiresInSeconds: 60 });
     const longer = await tokens.create(FIXED, { ...WANTED, expiresInSeconds: 600 });
     const stored = JSON.stringify([

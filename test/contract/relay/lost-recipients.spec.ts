@@ -43,7 +43,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is not posted again after Redis lost its last writes while upstream returns neither contacts nor messages', async () => {
+  it('is not posted again if Redis lost its last writes and upstream then returns neither contacts nor messages', async () => {
     relay.harness.createMessages(relay.harness.createContact(NUMBER), { count: 3 });
     await relay.harness.sweep();
     const id = await accept();

@@ -148,8 +148,8 @@ describe('before the first read of the contact list at a new upstream address of
   });
 });
 
-describe('an upstream address of another service', () => {
-  it('receives no send that was stored for the former service; such a send becomes unknown, and can be resent', async () => {
+describe('after the upstream address was changed to that of another service,', () => {
+  it('a send that was stored for the former service is not posted to the new one: it becomes unknown, and can be resent', async () => {
     const { harness } = here;
     await withOtherService(async (other) => {
       const account = new MovableAccount(harness);

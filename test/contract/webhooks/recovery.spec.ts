@@ -84,7 +84,7 @@ describe('a successful delivery to a webhook that was failing', () => {
     expect(waiting).toBe(-1);
   });
 
-  it('makes each waiting delivery due early at most three times, even after further outages', async () => {
+  it('brings forward each waiting delivery at most three times, even after further outages', async () => {
     const id = await failing(1);
     let attempts = 0;
     for (let outage = 0; outage < 10; outage += 1) {

@@ -164,7 +164,7 @@ export class AccountsController {
   })
   @ApiNoContentResponse({
     description:
-      'The confirmation is stored. At the next read of all contacts and messages, Tidings emits events for the deletion of those that are still missing at the messaging service.',
+      'The confirmation of the deletions is stored. At the next read of all contacts and messages, Tidings emits events for the deletion of those that are still missing at the messaging service.',
   })
   @ApiProblems('not_found')
   async confirmDeletions(

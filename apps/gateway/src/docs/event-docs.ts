@@ -79,7 +79,7 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
   'send.unconfirmed':
     'The message of the accepted send was not found in time. Tidings may still find the message later.',
   'send.sent':
-    'The message of the send was found. Later events of the message report when it was delivered and read.',
+    'Tidings found the message that the messaging service created for the send. Later events of the message report when it was delivered and read.',
   'send.failed': 'The send failed and will not be retried. `send.reason` says why it failed.',
   'send.unknown':
     'Tidings cannot find out whether the message was sent, and does not send the message again. If you know whether the message was sent, set the outcome of the send; otherwise, you can resend the message.',

@@ -51,7 +51,7 @@ class SendsStatusView implements SendsOverview {
 class DeliveryCountsView {
   @ApiProperty({ type: 'integer' }) pending!: number;
   @ApiProperty({ type: 'integer' }) succeeded!: number;
-  @ApiProperty({ type: 'integer', description: 'Number of failed deliveries, including missed deliveries.' })
+  @ApiProperty({ type: 'integer', description: 'Number of deliveries with the status `failed` or `missed`.' })
   failed!: number;
 }
 

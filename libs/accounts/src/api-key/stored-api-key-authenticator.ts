@@ -9,7 +9,7 @@ import {
 /**
  * Authenticates callers by the API key of the environment variable `API_KEY` and by the stored API keys.
  * Nothing is cached between requests: as soon as an API key expires or is revoked, or its account is removed,
- * every gateway rejects the API key. The API key of `API_KEY` is valid even while the store is unavailable.
+ * every gateway rejects the API key. The API key of `API_KEY` is accepted even while the store is unavailable.
  */
 export class StoredApiKeyAuthenticator implements ApiKeyAuthenticator {
   constructor(

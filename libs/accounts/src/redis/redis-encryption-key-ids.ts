@@ -22,8 +22,8 @@ export class RedisEncryptionKeyIds {
   }
 
   /**
-   * Records the id of the current encryption key of a `SecretCipher`, and returns an empty list. But if ids of
-   * encryption keys that the `SecretCipher` lacks are already recorded, records nothing and returns the ids of the
+   * Records the id of a cipher's current encryption key, and returns an empty list. Exception: if the id of an
+   * encryption key that the cipher does not have is already recorded, records nothing and returns the ids of all such
    * missing keys.
    */
   async register({ keyId, keyIds }: SecretCipher): Promise<string[]> {

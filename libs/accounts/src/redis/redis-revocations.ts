@@ -2,12 +2,12 @@ import type { RedisClient } from '#platform';
 import type { Revocations } from '../token/token.js';
 import { accountRegistryRedisKeys } from './redis-account-keys.js';
 
-/** Maximum number of revocations that one call returns. */
+/** Maximum number of revocations that one call of `after` returns. The next call continues after them. */
 const MAX_READ = 1_000;
 
 /**
- * Implements {@link Revocations} with a Redis stream. The scripts that revoke API keys, tokens and sessions add the revocations to
- * this stream.
+ * Implements {@link Revocations} with a Redis stream. The scripts that revoke API keys, tokens and sessions add the
+ * revocations to this stream.
  */
 export class RedisRevocations implements Revocations {
   private readonly key: string;

@@ -16,7 +16,7 @@ export interface Session {
   account: string;
   keyId: string;
   scopes: Scope[];
-  /** Latest time at which the session ends, however often it is used, as an ISO 8601 time. */
+  /** Time at which the session ends at the latest, even if it is still in use, as an ISO 8601 time. */
   expiresAt: string;
   /** The session ends after this many seconds without a request. */
   idleSeconds: number;

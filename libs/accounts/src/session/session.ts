@@ -37,7 +37,7 @@ export interface StoredSession {
 
 /** When a session ends, in milliseconds since 1970 by the store's clock. */
 export interface SessionEnds {
-  /** Latest time at which the session ends, however often it is used. */
+  /** Time at which the session ends at the latest, even if it is still in use. */
   endsAt: number;
   /** When the session ends if no further request uses it. Never later than `endsAt`. */
   idleEndsAt: number;

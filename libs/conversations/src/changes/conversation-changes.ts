@@ -8,7 +8,7 @@ export interface SendStatusNotice {
   revision: number;
   /** Phone number of the recipient in E.164 form. */
   phoneNumber: string;
-  /** Contact of the send's message. Null until the message is found. */
+  /** Id of the contact that the send's message belongs to. Null until the message is found. */
   contactId: string | null;
 }
 

@@ -27,7 +27,7 @@ interface RowOfSends {
 }
 
 const DIRECTIONS = { i: 'inbound', o: 'outbound', n: 'other' } as const;
-/** Maximum unread count that a conversation shows. */
+/** Maximum value of `unreadCount` of a conversation. */
 const MAX_UNREAD = 100;
 
 /** Converts a stored conversation row to a conversation. */

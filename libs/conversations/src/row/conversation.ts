@@ -57,7 +57,7 @@ export interface Conversations {
 
   /**
    * Returns a page of the conversations with these ids, the newest first.
-   * @param query search text that the conversations must match; undefined for all of them
+   * @param query search text that the conversations must match; undefined if all of these conversations are wanted
    */
   listSome(
     account: string,

@@ -3,8 +3,8 @@ export interface RowMessage {
   id: string;
   direction: 'inbound' | 'outbound' | 'other';
   /**
-   * Timestamp of the message, converted to Redis' clock, in milliseconds since 1970. If that is later than the time
-   * at which the message was read, the time of the read is used.
+   * Timestamp of the message, converted to Redis' clock, in milliseconds since 1970. A timestamp that is later than
+   * the time at which the message was read is replaced by the time of the read.
    */
   at: number;
   /** Phone number of the contact in this message, in E.164 form. Absent if the message contains no phone number. */
@@ -17,7 +17,10 @@ export interface RowMessage {
   sendId?: string;
 }
 
-/** One change of a contact's conversation row. The changes of a commit are applied in the given order. */
+/**
+ * One change of a contact's conversation row. A commit (the script that stores a contact's snapshot with its events)
+ * applies the changes in the given order.
+ */
 export type RowEntry =
   | { kind: 'message'; message: RowMessage }
   /** The text of a message changed. If the message is not the last one of the conversation row, nothing happens. */
@@ -39,7 +42,7 @@ export type RowEntry =
    */
   | { kind: 'replace'; upTo: number };
 
-/** What a commit changes about the conversation row of a contact. */
+/** The changes that a commit of a contact's snapshot makes to the contact's conversation row. */
 export interface RowUpdate {
   entries: readonly RowEntry[];
   /**

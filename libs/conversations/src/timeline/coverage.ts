@@ -26,8 +26,8 @@ export interface PlacedPage {
 /** Consecutive messages of a contact: the result of {@link coverageOfPages}. */
 export interface Coverage {
   /**
-   * False if no page that was read covers the position at which the wanted messages begin. {@link messages} is then
-   * empty.
+   * False if the pages that were read do not reach the position at which the wanted messages begin. {@link messages}
+   * is then empty.
    */
   isConnected: boolean;
   /** All wanted messages that are newer than {@link edge}, newest first. */

@@ -135,7 +135,8 @@ class OrderedWalk {
           continue;
         }
         // If the walk has no pages, the error is thrown, unless it is a timeout. A timeout occurs only after the
-        // first read, and the next walk continues with what this walk learned, such as the size of upstream's pages.
+        // first read. It is not thrown, because the next walk uses what this walk learned, such as the size of
+        // upstream's pages.
         if (this.pages.length === 0 && !(error instanceof TimelinePageTimeoutError)) throw error;
         this.isInterrupted = true;
         break;
@@ -288,8 +289,8 @@ class OrderedWalk {
   }
 
   /**
-   * Records that the older page of {@link unjoined} follows the newer page without a gap, after the newer page was read
-   * again.
+   * If `page` is the newer page of {@link unjoined}, read again, records that the older page follows it without a
+   * gap.
    */
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;

@@ -90,14 +90,14 @@ export interface ListShape {
   fullPage: number;
 }
 
-/** What the last commit recorded for a message: its snapshot (`present`) or its deletion (`deleted`). */
+/** What the contact's snapshot says about a message: it exists (`present`), or it was deleted (`deleted`). */
 export type Committed = 'present' | 'deleted';
 
 /** What the feed knows about a contact's messages. */
 export interface TimelineFeed {
   /** Returns the order, length and page limit of a contact's list of messages. Undefined if the contact is unknown. */
   listShape(account: string, contactId: string): Promise<ListShape | undefined>;
-  /** Returns the state of each message in the contact's snapshot, by message id. Unknown messages are left out. */
+  /** Returns what the contact's snapshot says about each message, by message id. Unknown messages are left out. */
   committed(
     account: string,
     contactId: string,

@@ -22,15 +22,16 @@ export interface PlacementContext {
   startedAt: number;
   contactId: string | undefined;
   phoneNumbers: ReadonlySet<string>;
-  /** Returns what the last commit recorded for a send's message; undefined if the message is not committed yet. */
+  /** Returns what the contact's snapshot says about a send's message; undefined if the message is not in it yet. */
   committed: (message: { contactId: string; messageId: string }) => Committed | undefined;
   /** Messages of the contact that were read for this page, by id. */
   messages: ReadonlyMap<string, TimelineMessage>;
 }
 
 /**
- * Returns the position of a send in a timeline. Its time is `sendAt` if `sendAt` was in the future when the caller
- * requested the first page of the timeline. Otherwise its time is the time when the gateway stored the send.
+ * Returns the position of a send in a timeline. The time of the position is `sendAt` if `sendAt` was in the future
+ * when the caller requested the first page of the timeline. Otherwise it is the time at which the gateway stored the
+ * send.
  */
 export function positionOfSend(
   { id, createdAt, sendAt }: Pick<TimelineSend<unknown>, 'id' | 'createdAt' | 'sendAt'>,

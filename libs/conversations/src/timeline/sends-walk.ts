@@ -17,13 +17,17 @@ export interface SendsWanted {
   phoneNumbers: readonly string[];
   /** Sends older than this position are wanted. Undefined for the newest sends. */
   from: Position | undefined;
-  /** All sends from this time on are wanted, in milliseconds since 1970. `-Infinity` if there is no such limit. */
+  /**
+   * Time in milliseconds since 1970. All sends that are not older than this time, but older than {@link from}, are
+   * wanted.
+   * `-Infinity` if {@link count} says how many sends are wanted.
+   */
   until: number;
-  /** Number of sends to find if no time limit is set, that is, if `until` is `-Infinity`. */
+  /** Number of sends to find if {@link until} is `-Infinity`. */
   count: number;
   /** Only sends with a lower serial number than this one are read. Undefined for all sends. */
   before: number | undefined;
-  /** When the caller requested the first page, in milliseconds since 1970 by Redis' clock. */
+  /** When the caller requested the first page of the timeline, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
 }
 
@@ -97,7 +101,8 @@ async function readRecipient<S>(
     if (until === -Infinity && countOlder(walk.sends, from, oldest + NUMBERING_MS) >= count) break;
   }
   walk.edge = { at: oldest + NUMBERING_MS };
-  // The next page must begin at an older position than `from`. Otherwise the timeline would never end.
+  // The next page of the timeline must begin at an older position than `from`. Otherwise the timeline would never
+  // end.
   if (from !== undefined && comparePositions(walk.edge, from) >= 0) walk.edge = { at: oldest };
   return walk;
 }

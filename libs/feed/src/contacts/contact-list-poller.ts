@@ -71,9 +71,9 @@ interface ListVerdict {
   /** True if so many contacts are missing that an outage is likely. No deletion is emitted then. */
   isOutageLikely: boolean;
   /**
-   * When an earlier list was the first to lack so many known contacts that an outage is likely, in milliseconds since
-   * 1970 by Redis' clock; see {@link wentMissingInSuspectedOutage}. Undefined if the previous list did not suggest an
-   * outage, or if an administrator has confirmed deletions since then.
+   * Time since which earlier reads of the contact list have suggested an outage, in milliseconds since 1970 by Redis'
+   * clock; see {@link wentMissingInSuspectedOutage}. Undefined if the previous read did not suggest an outage, or if
+   * an administrator has confirmed deletions since the outage was first suspected.
    */
   suspectBefore: number | undefined;
   unreadable: UnreadableElementHistory;
@@ -185,7 +185,7 @@ export class ContactListPoller {
     );
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
     // Of several consecutive suspect lists, only the first one is treated as a replacement. The lists may be suspect
-    // for days, and a contact that first appears in a later one is really new.
+    // for days, and a contact that first appears in a later suspect list is really new.
     const isReplaced = isOtherService || (isSuspect && suspectBefore === undefined);
     const verdict: ListVerdict = {
       ...{ known, tracker, missing, isReplaced },

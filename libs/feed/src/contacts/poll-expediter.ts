@@ -7,7 +7,7 @@ const COLLECT_MS = 10;
 /** Maximum number of phone numbers in one write. When a batch contains this many, it is written at once. */
 const MAX_NUMBERS = 200;
 
-/** Phone numbers, in one account, of the contacts that are to be polled soon. */
+/** Requests for one account that are written together: the phone numbers of the contacts to be polled soon. */
 interface Batch {
   numbers: Set<string>;
   written: Promise<void>;

@@ -19,14 +19,15 @@ interface LookupOptions {
    */
   minListReadAt?: number;
   /**
-   * If true, the look-up counts as incomplete in these cases too: the contact list could not be read again; contacts
-   * of the number are missing from the list, or may be.
+   * If true, the look-up also counts as incomplete in three cases: the contact list was last read before
+   * `minListReadAt` and could not be read again; a contact with the phone number is missing from the list; or no
+   * contact has the phone number, but the list may be incomplete because of an outage.
    */
   isListRequired?: boolean;
   /**
-   * If given, the unidentified contacts are read too, unless they are too many; see {@link UnidentifiedContactReader}. The
-   * look-up counts as incomplete unless all of them were read at this time (milliseconds since 1970 by Redis' clock) or
-   * later.
+   * If given, the look-up is complete only if all unidentified contacts were read at `minUnidentifiedReadAt`
+   * (milliseconds since 1970 by Redis' clock) or later. The look-up reads those that were not, unless it is already
+   * incomplete. If the account has more than `MAX_UNIDENTIFIED_CONTACTS` of them, they are ignored.
    */
   minUnidentifiedReadAt?: number;
   /** True if new sends have priority over this look-up in the request budget. */
@@ -68,7 +69,7 @@ export class RecipientMessageReader {
    * Immediately reads the new messages of all contacts with the given phone number, and binds these messages to
    * sends.
    * @returns true if the look-up is complete: all contacts with the phone number were read, except contacts that no
-   * longer exist, and the options name no further case that applies
+   * longer exist, and the look-up is not incomplete for a reason that {@link LookupOptions} describes
    * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
    */
   async lookUp(account: string, phoneNumber: string, options: LookupOptions = {}): Promise<boolean> {
@@ -81,7 +82,7 @@ export class RecipientMessageReader {
     await this.readContacts(account, phoneNumber, recipient, done, options);
     if (since !== undefined && done.isComplete && done.failure === undefined) {
       done.isComplete = await this.unidentified.areReadSince(account, since, recipient.listReadAt);
-      // These reads may have found further contacts with the phone number.
+      // The reads of unidentified contacts may have found further contacts with the phone number.
       const now = await this.store.recipientOf(account, phoneNumber);
       await this.readContacts(account, phoneNumber, now, done, options);
     }

@@ -12,12 +12,12 @@ import { isNotFound } from './upstream-not-found.js';
 export const MAX_UNIDENTIFIED_CONTACTS = 20;
 /** Time after which a round of reads begins no further read, in milliseconds. */
 const MAX_ROUND_MS = 10_000;
-/** Maximum number of accounts whose last reads are remembered. */
+/** Maximum number of accounts for which this process remembers when each unidentified contact was last read. */
 const MAX_ACCOUNTS = 1_000;
 
-/** The unidentified contacts of one account, as they were last looked up in Redis, and the last reads of them. */
+/** The unidentified contacts of one account, and when the messages of each were last read from upstream. */
 interface AccountReads extends UnidentifiedContacts {
-  /** When each contact was last read, in milliseconds since 1970 by Redis' clock. */
+  /** Time of the last read of each contact's messages, in milliseconds since 1970 by Redis' clock. */
   readAt: ReadonlyMap<string, number>;
 }
 
@@ -39,8 +39,9 @@ export class UnidentifiedContactReader {
   ) {}
 
   /**
-   * Returns true if all unidentified contacts were read at `since` or later, or if the account has more than
-   * {@link MAX_UNIDENTIFIED_CONTACTS} of them. First reads those that were not.
+   * Reads the account's unidentified contacts that were last read before `since`. Then returns true if all
+   * unidentified contacts were read at `since` or later. If the account has more than
+   * {@link MAX_UNIDENTIFIED_CONTACTS} unidentified contacts, reads none of them and returns true.
    * @param since in milliseconds since 1970 by Redis' clock
    * @param listReadAt when the last read of the contact list started, by Redis' clock
    * @throws {UpstreamUnavailableError} if requests for the account are suspended

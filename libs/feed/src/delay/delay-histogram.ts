@@ -1,7 +1,7 @@
 /**
  * Histogram of delays: maps the index of a bucket to the number of delays in that bucket. Each bucket is
- * {@link DELAY_BUCKET_WIDTH_RATIO} times as wide as the previous one, so 116 buckets cover 10 ms to more than
- * a day with an error of at most 7.3 %.
+ * {@link DELAY_BUCKET_WIDTH_RATIO} times as wide as the previous one, so 116 buckets suffice for delays from 10 ms to
+ * more than a day. Each of these delays differs by at most 7.3 % from the delay that represents its bucket.
  */
 export type DelayHistogram = ReadonlyMap<number, number>;
 

@@ -36,10 +36,10 @@ export interface AbsenceInput {
    */
   mayBeUnreadable: boolean;
   /**
-   * Time until which upstream is known to have had no outage, in milliseconds since 1970 by Redis' clock:
-   * when upstream last returned a message of any contact of the account, or when an administrator last
-   * confirmed deletions. Present only if the read of all pages returned no message. A message then counts as
-   * deleted only if it went missing before this time.
+   * Latest time at which upstream is known to have had no outage, in milliseconds since 1970 by Redis' clock: the
+   * time at which upstream last returned a message of any contact of the account, or at which an administrator last
+   * confirmed deletions. Present only if the read of all pages returned no message. In that case, a message that went
+   * missing after `lastShownAt` does not count as deleted.
    */
   lastShownAt?: number;
 }

@@ -29,7 +29,7 @@ export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...FIELDS_NAMED_
  */
 export interface Fingerprint {
   /**
-   * `high` and `low` are the two halves of a 64-bit hash, as signed 32-bit integers. The hash covers all
+   * `high` and `low` are the two halves of a 64-bit hash, as signed 32-bit integers. The hash is computed from all
    * fields of the message except the id and the flags `read` and `delivered`. It shows whether the message
    * changed.
    */

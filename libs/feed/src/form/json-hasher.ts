@@ -46,7 +46,7 @@ const halves = new Int32Array(double.buffer);
 /**
  * Computes one 64-bit hash of several JSON values, which are added one after another. The order of an
  * object's keys does not matter. The values are hashed directly, because converting them to JSON text first
- * would take most of the time.
+ * would take longer than the hashing itself.
  *
  * Two texts that differ in exactly one character never have the same hash. The hash is not collision-resistant: the
  * sender of a message could find a second text with the same hash. In that case Tidings would only miss a change of

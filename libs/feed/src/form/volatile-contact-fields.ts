@@ -42,9 +42,9 @@ const MAX_NAME = 64;
  */
 const MANY_CONTACTS: MutingThresholds = { emittedReads: 2, samples: 10 };
 /**
- * Thresholds for muting a field that fewer than ten contacts have. People may edit a few contacts again and
- * again. If the field differs at more than nine consecutive reads, only the changes at the first nine emit
- * events.
+ * Thresholds for muting a field that fewer than ten contacts have. So few contacts may differ at several consecutive
+ * reads only because people edit them. The changes at the first nine consecutive reads emit events. If the field
+ * differs at the tenth read too, it is muted.
  */
 const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
 
@@ -96,8 +96,9 @@ export class VolatileContactFieldTracker {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    // Whether a field differs for nearly all contacts is not known before the end of the contact list. If the field
-    // has a long streak, it probably does, so its changes are withheld from the first contact on.
+    // Whether a field differs for nearly all contacts is not known before the end of the contact list. A field with a
+    // long streak probably differs for nearly all contacts again. The changes of such a field are therefore withheld
+    // from the first contact on.
     this.withheld = new Set(
       names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
     );

@@ -38,8 +38,8 @@ export interface VolatileFieldStore {
   ): Promise<void>;
 
   /**
-   * Returns at most 20 muted fields of an account. The fields that are muted for the most contacts come
-   * first.
+   * Returns the muted fields of an account. If there are more than 20, returns the 20 fields that are muted for the
+   * most contacts. Fields that are muted for more contacts come first.
    */
   volatileFields(account: string): Promise<VolatileField[]>;
 }

@@ -34,7 +34,10 @@ export interface PagesTask {
   account: string;
   contactId: string;
   purpose: ReadPurpose;
-  /** Whether all pages are read, or only those with messages whose flags may still change; see `DeepTask`. */
+  /**
+   * Whether all pages are read (`everything`), or only as many as needed to find all messages whose flags may still
+   * change (`look`).
+   */
   goal: 'everything' | 'look';
   /**
    * Receives the messages that are read. Present only during a look-up, which searches for the messages of sends.
@@ -54,12 +57,13 @@ export class CommittingPageReader {
   readonly reader: PageReader;
   /** Order in which upstream is assumed to list the messages of the contact. */
   order: PageOrder;
-  /** Largest number of messages per page that upstream honours; undefined while it is unknown. */
+  /** Largest page limit that upstream honours. Undefined while unknown. */
   limit: number | undefined;
   /** Polling state of the contact. It is read again before each request for a page. */
   state: ContactState;
   /**
-   * True if a page contained a message that was not known before. Reset when the read starts again at page 1.
+   * True if a committed page contained a message that was not in the snapshot. Reset when the read starts again at
+   * page 1.
    */
   foundNew = false;
   /** Snapshots of the known messages on the page that was read last, by message id. */
@@ -146,8 +150,8 @@ export class CommittingPageReader {
    * page in parts.
    */
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPageRead | undefined> {
-    // If an earlier read found a message that upstream fails to return, this message probably makes the page fail,
-    // and retries would fail too.
+    // If an earlier read found a message that upstream fails to return, this message probably makes the page fail.
+    // The page is then not retried, because retries would fail too.
     const isPatient = !this.wasRetried(page) && !hasFailingMessage(this.state.pollState);
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
     for (let races = 0; races < MAX_COMMIT_CONFLICTS;) {
@@ -209,14 +213,17 @@ export class CommittingPageReader {
   }
 
   /**
-   * Estimates how many messages a failed page contains. Upstream may return fewer messages per page than
-   * `limit`, so the length of earlier pages is used if it is below `limit`.
+   * Estimates how many messages a failed page contains: as many as the previous page that was not empty, but at most
+   * `limit`. If there is no such page, the longest page of the contact is used instead.
    */
   private sizeOf(limit: number): number {
     return Math.min(limit, this.previousCount ?? this.reader.pageSize);
   }
 
-  /** Returns true if upstream returns fewer than `limit` messages per page, although the contact has more. */
+  /**
+   * Returns true if the contact has more messages than its longest page. A page that is requested with the
+   * documented limit is then at most as long as that page. Always returns false for the large limit.
+   */
   private isCapped(limit: number): boolean {
     return limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.pollState.length > this.reader.pageSize;
   }
@@ -292,9 +299,9 @@ export class CommittingPageReader {
   /**
    * Returns the ids on page 1, which are stored as the new head of the contact. If messages of the stored head have
    * disappeared, the result also requests a read of all pages, because later reads compare only with the new head
-   * and would not notice the loss. If the current read covers all pages, no further read is requested. Returns an
-   * empty object for another page, for a request of fewer messages than the documented page size, and for a list
-   * that is not newest first.
+   * and would not notice that these messages are missing. If the current read covers all pages, no further read is
+   * requested. Returns an empty object for another page, for a request of fewer messages than the documented page
+   * size, and for a list that is not newest first.
    */
   private newHead(
     page: number,

@@ -117,8 +117,8 @@ export class ContactPoller {
 
   /**
    * Reads the first page, if it is likely to be the same as at the last read. If the page is the same, commits
-   * that nothing has changed, without comparing any message. Returns the outcome of that commit; a
-   * {@link FirstPage} if the page differs or could not be read; undefined if no page was requested.
+   * that nothing has changed, without comparing any message. Returns whether that commit was accepted (`committed`)
+   * or `refused`; a {@link FirstPage} if the page differs or could not be read; undefined if no page was requested.
    */
   private async readUnchanged(
     start: PollStart,
@@ -126,8 +126,8 @@ export class ContactPoller {
   ): Promise<'committed' | 'refused' | FirstPage | undefined> {
     const { account, contactId, state, lookup } = start;
     const expected = state.extension.unchangedPage;
-    // An unchanged page is returned without its messages. If the messages are needed, the page is not requested
-    // here.
+    // If the page is unchanged, this conditional request yields no messages. If they are needed, this method does not request
+    // the page.
     if (lookup !== undefined || this.committer.hasUncommittedSends(start)) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;
@@ -340,7 +340,7 @@ async function pageOf({ outcome }: FirstPage): Promise<MessagePage> {
 
 /**
  * Returns the contact's state as read when the contact was claimed; undefined if the contact was not claimed.
- * Further calls return undefined too, because the state may have changed by then.
+ * Further calls with the same `purpose` return undefined too, because the state may have changed by then.
  */
 function claimedState(purpose: ReadPurpose): ContactState | undefined {
   if (typeof purpose !== 'object') return undefined;
@@ -390,8 +390,8 @@ function planOf({ state, resync }: PollStart): HeadPlan {
   const { headLimit, headLimitUntil = 0 } = extension;
   return {
     ...{ order, length, pageSize, longestPage, failures },
-    // Until all pages were read once, it is unknown which page of an oldest-first list is the last one. With the
-    // order `unknown`, the read begins at page 1 instead.
+    // Until all pages were read once, it is unknown which page of an oldest-first list is the last one. The order
+    // is therefore set to `unknown`, so that the read begins at page 1 instead of at the last page.
     ...(pollState.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
     known: resync === undefined ? storedMessages : 0,
     isFirst: state.emitAfter !== undefined || resync !== undefined,

@@ -20,8 +20,8 @@ import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
 /**
- * Maximum number of pages and messages that a read of older messages covers. If a contact has more, upstream
- * is probably faulty.
+ * Maximum numbers of pages and of messages that are read by one read of older messages. If a contact has more
+ * pages or messages, upstream is probably faulty.
  */
 const MAX_PAGES = 10_000;
 const MAX_MESSAGES = 200_000;
@@ -31,8 +31,8 @@ const MAX_MESSAGES = 200_000;
  */
 const MAX_PASSES = 5;
 /**
- * If all retries of a page fail, the read starts again at page 1. This applies only up to this page number, because
- * after a failure of a later page, too many pages would have to be read again.
+ * If all retries of a page with this or a lower number fail, the read starts again at page 1. If a later page fails,
+ * the read does not start again, because too many pages would have to be read again.
  */
 const MAX_RESTART_PAGE = 5;
 /**
@@ -98,7 +98,8 @@ export class DeepRead {
   private rowMessages = new RowMessageCollector();
   private readonly startedAt: number;
   /**
-   * Value of `PollState.completeDueAt` when this read began, which is the due time of an extra read of all pages.
+   * Time at which an extra read of all pages is due, as stored in `PollState.completeDueAt` when this read began.
+   * Undefined if no extra read was planned.
    */
   private readonly dueAt: number | undefined;
   /** How far upstream's clock is ahead of Redis' clock, in milliseconds. Undefined while unknown. */
@@ -168,8 +169,8 @@ export class DeepRead {
 
   private async readUnsettledNewestFirst(): Promise<'all' | 'end' | 'stopped'> {
     const limit = this.pages.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-    // With the documented limit, the read starts at page 2: page 1 is the head, which each read of the newest
-    // messages covers.
+    // With the documented limit, the read starts at page 2, because page 1 is the head, and each read of the newest
+    // messages reads the head.
     for (let page = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? 1 : 2; page <= MAX_PAGES; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.take(page, limit);
@@ -238,8 +239,7 @@ export class DeepRead {
     try {
       return await this.passOf(limit);
     } catch (error) {
-      // Upstream may have stopped honouring the larger page size. The pages are then read with the documented
-      // size.
+      // Upstream may no longer accept the large page limit, so the pages are read with the documented limit.
       if (limit !== LARGE_PAGE_LIMIT || !this.reader.askedForLargePage || !mayBeCausedByPageSize(error))
         throw error;
       return small();

@@ -26,7 +26,7 @@ import { NextReadPlanner } from './next-read-planner.js';
 import { type CommitKind, type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
 import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';
-import { type RowUpdateInput, rowUpdateOf, upstreamClockDifferenceMs } from './row-update.js';
+import { type RowUpdateInput, conversationRowUpdateOf, upstreamClockDifferenceMs } from './row-update.js';
 import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
@@ -268,7 +268,7 @@ export class PollCommitter {
    * from the contact's own fields.
    */
   private async rowUpdate({ account, contactId }: PollStart, input: RowUpdateInput): Promise<RowUpdate> {
-    const update = rowUpdateOf(input);
+    const update = conversationRowUpdateOf(input);
     if (!update.isNew) return update;
     const record = await this.store.contactRecord(account, contactId);
     const fields: unknown = JSON.parse(record?.raw ?? '{}');
@@ -388,8 +388,8 @@ export class PollCommitter {
     if (resync !== undefined) {
       const emitAfter =
         resync === MESSAGES_REPLACED_REASON ? lastReadAtByUpstream(state, reading) : undefined;
-      // The read that replaces lost snapshots emits no events for messages, because these events may have been emitted
-      // before. If `emitAfter` is set, it emits events for the messages that are newer.
+      // A new baseline usually emits no events for messages, because the same events may have been emitted before. If
+      // `emitAfter` is set, events are emitted for messages whose timestamp is later than `emitAfter`.
       return emitAfter === undefined ? 'silent' : { emitAfter, undated: 'silent', areSendsDated: true };
     }
     if (state.emitAfter === undefined) return undefined;
@@ -415,8 +415,8 @@ function baselineAfter({ state, resync }: PollStart, reading: PagesRead): PollCo
 }
 
 /**
- * Allowed error of {@link lastReadAtByUpstream} and of timestamps of messages, in milliseconds: upstream may round both
- * down to a second.
+ * Tolerance for comparing the result of {@link lastReadAtByUpstream} with timestamps of messages, in milliseconds.
+ * Upstream may round the timestamps and the time in its `Date` header down to a second.
  */
 const TIMESTAMP_TOLERANCE_MS = 1_000;
 

@@ -14,7 +14,7 @@ export interface PollStart {
   state: ContactState;
   /**
    * Why the commit starts a new baseline, for example because stored state was lost. Absent if the commit
-   * starts none.
+   * starts no new baseline.
    */
   resync?: string;
   /**

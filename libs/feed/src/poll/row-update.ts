@@ -39,8 +39,8 @@ export interface RowUpdateInput {
   /** The sends that some of the observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
   /**
-   * Those of {@link sends} that an earlier read found but could not commit. The row may still show them as sends
-   * without a message.
+   * The {@link sends} whose messages were found by an earlier read that could not be committed. The conversation row
+   * may still contain them as sends without a message.
    */
   uncommittedSends: ReadonlyMap<string, BoundSend>;
   /** Messages for which the commit emits `message.deleted`. */
@@ -75,7 +75,7 @@ export function upstreamClockDifferenceMs(date: number | undefined, now: number)
 const MIN_DIFFERENCE_MS = 1_500;
 
 /** Returns the changes of a contact's conversation row that a commit causes. Pure function. */
-export function rowUpdateOf(input: RowUpdateInput): RowUpdate {
+export function conversationRowUpdateOf(input: RowUpdateInput): RowUpdate {
   const entries: RowEntry[] = [
     ...(input.isResync ? [{ kind: 'reset' } as const] : []),
     ...messagesOf(input),

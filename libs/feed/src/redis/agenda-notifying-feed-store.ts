@@ -16,8 +16,8 @@ import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
 /**
- * {@link RedisFeedStore} that also informs the agenda (the due times in Redis) when contacts or the contact list
- * will be due.
+ * {@link RedisFeedStore} that also informs the agenda (the due times in Redis) of the times at which contacts or the
+ * contact list will be due.
  */
 export class AgendaNotifyingFeedStore extends RedisFeedStore {
   constructor(

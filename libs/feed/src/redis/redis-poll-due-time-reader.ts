@@ -2,7 +2,7 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 
 const feedSurveyScript = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
 
-/** Which polls of an account are due, and when the next poll is due. */
+/** How many reads of an account are due now, and when the next contact is due. */
 export interface PollDueTimes {
   /**
    * Time until the first contact is due, in milliseconds. A claimed contact counts as due at the end of its
@@ -15,7 +15,7 @@ export interface PollDueTimes {
   isListPollRequested: boolean;
 }
 
-/** Finds out with a single cheap script which polls of an account are due. */
+/** Reads the {@link PollDueTimes} of an account with a single cheap script. */
 export class RedisPollDueTimeReader {
   constructor(
     private readonly redis: RedisClient,

@@ -34,8 +34,8 @@ type ClaimedReply = [kind: Buffer, contactId: Buffer, overdueMs: Buffer, failure
 /**
  * When the most urgent read of older messages is overdue by this time, in milliseconds, reads of older messages get
  * their full share of the budget. If the sweep interval is shorter, the sweep interval is used instead of this
- * time. Without the full share, sweeps would take much longer than the sweep interval while reads of the newest
- * messages use up the budget.
+ * time. Without the full share, reads of the newest messages could use up the budget, and sweeps would then take much
+ * longer than the sweep interval.
  */
 const MAX_FULL_SHARE_DELAY_MS = 3_600_000;
 

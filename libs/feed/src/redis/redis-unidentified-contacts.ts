@@ -7,7 +7,7 @@ import { redisKeysOfContactsByPhoneNumber } from './redis-recipients.js';
 /** Number of fields to request per HSCAN. */
 const BATCH_SIZE = 500;
 
-/** Returns at most `count` contacts for which neither a phone number nor a message is known. */
+/** Returns at most `count` contacts of which neither a phone number nor a message is known. */
 export async function readUnidentifiedContacts(
   redis: RedisClient,
   keys: AccountKeys,
@@ -22,7 +22,7 @@ export async function readUnidentifiedContacts(
   }
   const { numbers, otherNumbers } = redisKeysOfContactsByPhoneNumber(keys);
   const shared = new Set<string>();
-  // If the fields of several contacts contain a number, it may be the account's own.
+  // A phone number in the fields of several contacts may be the account's own, so it does not count as known.
   for await (const [number] of fieldsOfRedisHash(redis, otherNumbers, BATCH_SIZE))
     shared.add(number.toString());
   // The numbers are read after the contacts, so that a contact that gets a phone number in between is left out.

@@ -24,7 +24,7 @@ export interface KnownMessage {
    */
   timestamp?: number;
   /**
-   * When a read of all pages first did not contain the message, in milliseconds since 1970 by Redis' clock.
+   * Time of the first read of all pages that did not return the message, in milliseconds since 1970 by Redis' clock.
    * Absent while the message is not missing.
    */
   missingSince?: number;

@@ -38,13 +38,13 @@ export interface PollState {
   /** When all pages of the contact's messages were last read, in milliseconds since 1970 by Redis' clock. */
   completeAt?: number;
   /**
-   * When an extra read of all pages is due, in addition to the regular ones (sweeps). Present if messages seem to be
-   * missing, or if messages are at unexpected positions in the contact's list.
+   * Time at which an extra read of all pages is due, in addition to the regular reads of all pages (sweeps). Present
+   * if messages seem to be missing, or if messages are at unexpected positions in the contact's list.
    */
   completeDueAt?: number;
   /**
-   * When the messages whose flags (`delivered`, `read`) may still change must be read again. Absent if there
-   * are no such messages.
+   * Time at which the next flag check is due: a read of the messages whose flags (`delivered`, `read`) may still
+   * change. Absent if there are no such messages.
    */
   flagCheckDueAt?: number;
   /** Number of known messages. If it is above 0 but no snapshots are stored, the snapshots were lost. */

@@ -205,7 +205,7 @@ describe('a read of the newest messages', () => {
   );
 
   it.each(ORDERS)(
-    'makes no second request after a first page of 2 messages if another contact had a page of 20 messages: %s',
+    'takes a first page of 2 messages for the last page if another contact had a page of 20 messages: %s',
     async (order) => {
       const pages = contact(order, 2, 1);
       expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
@@ -324,7 +324,7 @@ describe('a read of the newest messages while every page with a certain message 
   );
 });
 
-describe('a read of the newest messages after a failed one', () => {
+describe('a read of the newest messages, after a failed read,', () => {
   /** Makes each request fail whose page contains an upstream index for which `fails` returns true. */
   function withFailing(pages: Pages, fails: (index: number) => boolean): Pages {
     pages.before = (_, page, limit) => {

@@ -14,8 +14,8 @@ import { type PageRequest, requestForLastPage } from './page-tail.js';
 
 /**
  * A read of the newest messages begins with one page, and may go on to later or to earlier pages. `MAX_PAGES` bounds
- * the number of pages in each direction, so that a faulty upstream cannot block a poll. A later read of older messages
- * covers the other pages.
+ * the number of pages in each direction, so that a faulty upstream cannot block a poll. The remaining pages are read
+ * by a later read of older messages.
  */
 const MAX_PAGES = 50;
 /** Max number of times that pages are read again because new messages appeared on them during the read. */
@@ -95,7 +95,10 @@ export interface HeadRead {
   showsEnd: boolean;
   limit?: number;
   headLimit?: number;
-  /** True if upstream returned more messages on a page at the end of the list than were requested, now or before. */
+  /**
+   * True if upstream returned more messages on a page at the end of the list than were requested, in this read or an
+   * earlier one.
+   */
   ignoresLimit: boolean;
   /** True if this read found all new messages. If false, a read of all pages is needed. */
   coversAllNew: boolean;
@@ -483,7 +486,8 @@ class HeadWalk {
     let reads = [await this.takeOfTail(page, page === 1 ? this.limitOfOnlyPage(limit) : limit)];
     // The requested page should start with a known message. If the page is empty, the list became shorter. If the
     // page starts with a new message, messages moved from page to page. In both cases, earlier pages are read, back
-    // to a page that starts with a known message. If upstream may ignore the limit, one earlier page is read.
+    // to a page that starts with a known message. If upstream may ignore the limit, one earlier page is read, which
+    // shows whether upstream does so.
     while (first > 1 && page - first < MAX_PAGES) {
       const isEmpty = reads[0]?.count === 0;
       const mayIgnoreLimit = first === page && this.mayIgnoreLimit(reads[0], start);
@@ -525,9 +529,9 @@ class HeadWalk {
   }
 
   /**
-   * Reads a page at the end of an oldest-first list. If the page fails, and an earlier read failed too, reads the
-   * page in parts. Otherwise, later reads would fail too, because a message that upstream fails to return stays on
-   * this page.
+   * Reads a page at the end of an oldest-first list. If the page fails, and earlier reads suggest that a single
+   * message is the cause, reads the page in parts. Without this, later reads would fail too, because that message
+   * stays on this page.
    */
   private async takeOfTail(page: number, limit: number): Promise<PageRead> {
     try {
@@ -540,7 +544,7 @@ class HeadWalk {
     }
   }
 
-  /** Reads the pages after `from` until a page is not full. Adds them to `reads`. */
+  /** Reads the pages after page number `from`, until a page is not full. Adds the pages to `reads`. */
   private async readToEnd(reads: PageRead[], from: number): Promise<void> {
     let last = reads.at(-1);
     for (let page = from + 1; last !== undefined && last.count >= last.limit; page += 1) {

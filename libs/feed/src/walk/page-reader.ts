@@ -119,7 +119,7 @@ export class PageReader {
    * have missed a message.
    */
   servedTwice = false;
-  /** Number of the pass through the list that {@link beginPass} began. */
+  /** Number of the current pass through the list. Each call of {@link beginPass} begins a new pass. */
   private pass = 1;
   /** Number of different messages on the pages that were read since the last call of {@link beginPass}. */
   servedCount = 0;

@@ -44,9 +44,8 @@ export interface PagesRead {
    */
   onlyPage?: { limit: number; digest: string };
   /**
-   * Time of a reply by upstream's clock, in milliseconds since 1970. In a read of the newest messages, the reply is the
-   * first one. In a read of older messages, the reply is the latest one. Absent if upstream did not send a `Date`
-   * header.
+   * In a read of the newest messages: time of the first reply. In a read of older messages: time of the latest reply.
+   * By upstream's clock, in milliseconds since 1970. Absent if upstream did not send a `Date` header.
    */
   date?: number;
   /**
@@ -57,10 +56,10 @@ export interface PagesRead {
   /** Present if a read of all pages has reached its end. */
   fullRead?: FullRead;
   /**
-   * True if volatile fields can be detected from this read, because an earlier read covered the same pages.
+   * True if volatile fields can be detected from this read, because the same pages were already read before.
    */
   detectsVolatility: boolean;
-  /** True if the read covered all messages whose flags (`delivered`, `read`) may still change. */
+  /** True if the read contained all messages whose flags (`delivered`, `read`) may still change. */
   unsettledLookedUp: boolean;
   /**
    * True if a read of all pages is needed, because messages are missing or are not where they were expected.

@@ -77,7 +77,7 @@ const containsMessage = (parts: readonly MessagePage[]): boolean =>
 /**
  * Reads a page in parts. `search` decides which parts are requested.
  * @param mayBeSplit returns true for an error after which the part is read in smaller parts
- * @param beforeNext called before each request with the parts that were read so far
+ * @param beforeNext called before each request; its argument is the parts that were read so far
  */
 async function readParts(
   read: ReadPage,

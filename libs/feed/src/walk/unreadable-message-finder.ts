@@ -24,7 +24,7 @@ export class UnreadableMessageFinder {
     this.failsBefore = this.end;
   }
 
-  /** Returns the next part of the page to request; undefined if the whole page is covered. */
+  /** Returns the next part of the page to request; undefined if no part is left. */
   next(): PageRequest | undefined {
     if (this.at >= this.end) return undefined;
     const limit = this.largestPart();

@@ -28,7 +28,7 @@ export interface StatsCounter {
    */
   add(account: string, name: CountName, count?: number, at?: number): void;
 
-  /** Records the delay of a new message (`detection`) or of a delivery, in milliseconds. */
+  /** Records the detection delay of a new message or the delay of a delivery, in milliseconds. */
   addDelay(account: string, kind: 'detection' | 'delivery', ms: number): void;
 }
 

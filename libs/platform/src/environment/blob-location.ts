@@ -7,7 +7,7 @@ export type BlobLocation =
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 /**
  * The prefix of the object names in the bucket consists of segments, separated by slashes. `SEGMENT` matches one
- * segment. It allows only characters that every S3 server accepts unencoded, and neither `.` nor `..`.
+ * segment: only characters that every S3 server accepts unencoded, but not the segments `.` and `..`.
  */
 const SEGMENT = /^(?!\.{1,2}$)[\w.-]+$/;
 

@@ -3,8 +3,8 @@ import type { Logger } from '../log/logger.js';
 import { GatewayEnvironment, WorkerEnvironment } from './environment.js';
 
 /**
- * An environment variable that has no effect because its name is probably misspelled. `nearest` is the most
- * similar valid name.
+ * An environment variable whose name is unknown and probably misspelled. The variable has no effect. `nearest` is the
+ * most similar valid name.
  */
 export interface UnknownVariable {
   name: string;
@@ -25,7 +25,7 @@ const MAX_WRONG = 3;
 /** Maximum share of wrong characters with which a name still counts as similar to a valid one. */
 const MAX_WRONG_PART = 0.25;
 
-/** Matches the variables of the AWS SDK and of OpenTelemetry, which read many variables that Tidings does not declare. */
+/** Matches variables of the AWS SDK and of OpenTelemetry. Many of them are valid, but not declared by Tidings. */
 const FOREIGN = /^(?:AWS|OTEL)_/;
 /**
  * Matches variables that Kubernetes sets for each service, such as `REDIS_SERVICE_HOST` for a service

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigurationError } from '../environment/configuration-error.js';
-import { toListenError, runThisProcess, type StartContext } from './process-lifecycle.js';
+import { toListenError, runUntilStopSignal, type StartContext } from './process-lifecycle.js';
 
 /** A process handle that only records its calls. */
 class FakeProcess extends EventEmitter {
@@ -31,7 +31,7 @@ const running = (stop = (): Promise<void> => Promise.resolve()) => ({ port: 3000
 describe('A Tidings process', () => {
   it('sends its port to its parent when it accepts requests', async () => {
     const handle = new FakeProcess();
-    await runThisProcess(() => Promise.resolve(running()), handle);
+    await runUntilStopSignal(() => Promise.resolve(running()), handle);
     expect(handle.sent).toEqual([{ type: 'ready', port: 3000 }]);
     expect(handle.exits).toEqual([]);
   });
@@ -39,9 +39,9 @@ describe('A Tidings process', () => {
   it('prints each configuration fault on its own line and exits with 78', async () => {
     const fault = new ConfigurationError(['A is required', 'B is required']);
     const atStart = new FakeProcess();
-    await runThisProcess(() => Promise.reject(fault), atStart);
+    await runUntilStopSignal(() => Promise.reject(fault), atStart);
     const later = new FakeProcess();
-    await runThisProcess(({ fail }) => {
+    await runUntilStopSignal(({ fail }) => {
       fail(fault);
       return Promise.resolve(running());
     }, later);
@@ -59,7 +59,7 @@ describe('A Tidings process', () => {
         stops++;
         return Promise.resolve();
       };
-      await runThisProcess(() => Promise.resolve(running(stop)), handle);
+      await runUntilStopSignal(() => Promise.resolve(running(stop)), handle);
       handle.emit(event);
       handle.emit('SIGTERM');
       await settled();
@@ -70,7 +70,7 @@ describe('A Tidings process', () => {
   it('that gets SIGTERM during its start stops as soon as the start is complete', async () => {
     const handle = new FakeProcess();
     let stops = 0;
-    await runThisProcess(({ signal }: StartContext) => {
+    await runUntilStopSignal(({ signal }: StartContext) => {
       handle.emit('SIGTERM');
       expect(signal.aborted).toBe(true);
       return Promise.resolve(
@@ -88,7 +88,7 @@ describe('A Tidings process', () => {
     async (event) => {
       const handle = new FakeProcess();
       const logged: object[] = [];
-      await runThisProcess(({ setLog }) => {
+      await runUntilStopSignal(({ setLog }) => {
         setLog({ info: () => undefined, fatal: (details) => logged.push(details) });
         return Promise.resolve(running());
       }, handle);
@@ -100,7 +100,10 @@ describe('A Tidings process', () => {
 
   it('exits with 1 if an error occurs while it stops', async () => {
     const handle = new FakeProcess();
-    await runThisProcess(() => Promise.resolve(running(() => Promise.reject(new Error('stuck')))), handle);
+    await runUntilStopSignal(
+      () => Promise.resolve(running(() => Promise.reject(new Error('stuck')))),
+      handle,
+    );
     handle.emit('SIGTERM');
     await settled();
     expect([handle.exits, handle.written]).toEqual([[1], expect.stringContaining('stuck')]);

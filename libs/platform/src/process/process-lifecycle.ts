@@ -19,7 +19,7 @@ export interface ProcessLog {
   fatal(details: object, words: string): void;
 }
 
-/** What the start function of a process gets from {@link runThisProcess}. */
+/** What the start function of a process gets from {@link runUntilStopSignal}. */
 export interface StartContext {
   /** Aborts when the process must stop, so that an unfinished start can end early. */
   readonly signal: AbortSignal;
@@ -57,7 +57,7 @@ const EXIT_FAILED = 1;
  * - A process with an IPC channel sends `{ type: 'ready', port }` when it accepts requests.
  * - An uncaught error is logged. The process exits at once with code 1, because its state is unreliable.
  */
-export async function runThisProcess(
+export async function runUntilStopSignal(
   start: (context: StartContext) => Promise<RunningProcess>,
   handle: ProcessHandle = process,
 ): Promise<void> {

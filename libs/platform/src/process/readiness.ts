@@ -61,7 +61,7 @@ export function createReadiness(status: Readiness['status'], reasons: readonly R
   };
 }
 
-/** Returns the readiness of a gateway that can store sends: `ok` without reasons, else `degraded`. */
+/** Returns the readiness of a gateway that can store sends: `ok` if there are no reasons, else `degraded`. */
 export function okOrDegradedReadiness(reasons: readonly Reason[]): Readiness {
   return createReadiness(reasons.length === 0 ? 'ok' : 'degraded', reasons);
 }

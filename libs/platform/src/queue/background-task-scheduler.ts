@@ -28,8 +28,8 @@ export class BackgroundTaskScheduler {
   /** When the last write to the agenda ended, by `performance.now()`. */
   private writtenAt = -Infinity;
   /**
-   * Minimum time between two writes to the agenda, in milliseconds. It is shorter while a task waits whose write must
-   * not be delayed that long.
+   * Minimum time between two writes to the agenda, in milliseconds. If a waiting task must be written sooner, the
+   * time is reduced until the next write.
    */
   private gapMs = MAX_WRITE_DELAY_MS;
   private timer: NodeJS.Timeout | undefined;
@@ -99,7 +99,10 @@ export class BackgroundTaskScheduler {
   }
 }
 
-/** Returns how long the write of a task to the agenda may be delayed, in milliseconds. `time` says when the task is due. */
+/**
+ * Returns how long the write of a task to the agenda may be delayed, in milliseconds.
+ * @param time the delay until the task is due, in milliseconds, or the exact time at which it is due
+ */
 function maxWriteDelayMs(time: number | { atMs: number }): number {
   return typeof time === 'number' ? Math.min(time * MAX_WRITE_DELAY_FRACTION, MAX_WRITE_DELAY_MS) : 0;
 }

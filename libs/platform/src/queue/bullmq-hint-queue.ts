@@ -23,8 +23,8 @@ export interface Hint<Payload> {
  */
 export class BullmqHintQueue<Payload> {
   /**
-   * @param queue returns the queue; it is called for every write, because the queue may be replaced. The
-   * creator of the queue must listen to its event `error`
+   * @param queue returns the queue; this function is called for every write, because the queue may be replaced. The
+   * creator of the queue must listen to the queue's event `error`
    */
   constructor(
     private readonly queue: () => Queue<Payload>,
@@ -33,8 +33,8 @@ export class BullmqHintQueue<Payload> {
 
   /** Creates a hint queue that writes to the given BullMQ queue. The caller must close that queue. */
   static onQueue<Payload>(queue: Queue<Payload>, clock: Clock): BullmqHintQueue<Payload> {
-    // The listener of the Redis connection already reports the error. Without this listener, BullMQ would
-    // print it again.
+    // BullMQ prints the errors of a queue that has no listener for them. The empty listener prevents this, because
+    // the listener of the Redis connection already reports the errors.
     queue.on('error', () => undefined);
     return new BullmqHintQueue(() => queue, clock);
   }

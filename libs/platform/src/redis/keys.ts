@@ -5,8 +5,8 @@
 export type AccountKeys = (...parts: readonly string[]) => string;
 
 /**
- * Returns the function that builds the Redis keys of an account. The function gets the parts of a key that follow the
- * prefix and the account.
+ * Returns the function that builds the Redis keys of an account. The returned function gets the parts of a key
+ * that follow the prefix and the account.
  */
 export function accountKeys(prefix: string, account: string): AccountKeys {
   const start = `${prefix}:{${account}}`;

@@ -5,7 +5,7 @@ import type { RedisAddress } from '../environment/redis-address.js';
 
 /**
  * Options of a connection. The option `replyMapping` is left out, because its type does not allow undefined. The
- * library's default for it applies.
+ * library's default value of this option applies.
  */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 

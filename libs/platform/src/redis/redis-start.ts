@@ -5,8 +5,8 @@ import { openRedis, type RedisClient, type RedisBehaviour } from './redis-connec
 import { checkRedisRequirements } from './redis-requirements.js';
 
 /**
- * Maximum time to wait for the first connection to Redis, in milliseconds. Then the process starts without
- * Redis.
+ * Maximum time to wait for the first connection to Redis, in milliseconds. After this time, the process starts
+ * without Redis.
  */
 const CONNECT_TIMEOUT_MS = 3_000;
 

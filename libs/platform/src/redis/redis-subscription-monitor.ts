@@ -16,8 +16,8 @@ export class RedisSubscriptionMonitor {
     private readonly onLost: () => void,
   ) {
     client.on('close', onLost);
-    // When a Cluster client discovers a node, it may from then on receive messages on a different connection, which
-    // must then be observed.
+    // A Cluster client that discovers a node may switch to a different connection for receiving messages. The new
+    // connection must then be observed.
     if (client instanceof Cluster)
       client.on('+node', () => {
         setImmediate(() => {

@@ -19,7 +19,7 @@ export const RELAY_TASK_NAMES = {
   promote: 'promote',
 } as const;
 
-/** Delay after which lanes are checked again, in case a wake-up job was lost, in milliseconds. */
+/** Time in milliseconds after which a woken lane is checked again, because its wake-up job may have been lost. */
 export const LOST_JOB_CHECK_DELAY_MS = 5_000;
 
 /**
@@ -32,8 +32,8 @@ export interface RelayHints {
 }
 
 /**
- * Wakes workers for lanes, and schedules a reconcile task a little later. The task finds the work if the wake-up job is
- * lost or its worker dies.
+ * Wakes workers for lanes, and schedules a reconcile task that runs a little later. The task wakes the lanes again if
+ * the wake-up job was lost, or if the worker that ran the job died.
  */
 export class RelayJobsWithScheduledReconciliation implements RelayJobs {
   constructor(

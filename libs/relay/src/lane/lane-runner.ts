@@ -28,8 +28,8 @@ const MAX_STEPS_PER_RUN = 50;
  */
 const MAX_HINT_DELAY_MS = 60_000;
 /**
- * Minimum time between two reads of the contact list that identify the service behind an upstream address, in
- * milliseconds.
+ * Wait after a failed try to identify the service behind an upstream address, in milliseconds. Only after this wait
+ * does this process read the contact list again to identify the service.
  */
 const VERIFY_INTERVAL_MS = 5_000;
 /**
@@ -50,7 +50,7 @@ export class LaneRunner {
   private readonly post: SendPoster;
   /** For each account: time of the Redis restart that was last logged, in milliseconds since 1970. */
   private readonly loggedRestarts = new Map<string, number>();
-  /** For each account: why the contact list could last not be read, and the time until which it is not read again. */
+  /** For each account: why the last read of the contact list failed, and when the list may be read again. */
   private readonly failedChecks = new Map<string, { result: ListFailure; until: TimeLimit }>();
   private stopping = false;
 

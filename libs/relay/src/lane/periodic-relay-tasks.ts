@@ -92,9 +92,9 @@ export class PeriodicRelayTasks {
     for (let batches = 0; batches < MAX_TRIM_BATCHES; batches += 1) {
       const removed = await this.store.trim(account, retention);
       for (const { file } of removed) {
-        // If the removal of a file fails, this run removes no further files, so that a blob store that hangs does not
-        // delay the removal of sends, which frees memory of Redis. The clean-up of unused files removes the remaining
-        // files later.
+        // If the removal of a file fails, this run removes no further files. A blob store that hangs must not delay
+        // the removal of sends, because the removal of sends frees memory in Redis. The clean-up of unused files
+        // removes the remaining files later.
         if (file === undefined || failure !== undefined) continue;
         try {
           await withDeadline(this.blobs.remove(file.blobId), MAX_FILE_REMOVAL_MS, 'the removal of a file');

@@ -20,9 +20,9 @@ export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
 export const MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS = 60_000;
 
 /**
- * Maximum time in milliseconds for which a send waits, after its confirmation period, because contacts without a known
- * phone number cannot be read. Such a contact is probably not the recipient's, and must not hold up the sends to all
- * other recipients for long.
+ * Time in milliseconds. If contacts without a known phone number cannot be read, a send waits for them at most this
+ * time after its confirmation period. Such contacts probably do not have the recipient's number, and must not delay
+ * the sends to all recipients for long.
  */
 const MAX_WAIT_FOR_UNIDENTIFIED_CONTACTS_MS = 600_000;
 
@@ -162,8 +162,9 @@ export class SendLookupRunner {
   }
 
   /**
-   * Returns the options with which the last look-up of a send also reads contacts without a known phone number. They are
-   * read only if the send is posted after this look-up.
+   * Returns the options with which the last look-up of a send also reads contacts without a known phone number. These
+   * contacts are read only if the send is posted when the last look-up does not find its message. Returns no options
+   * if the send has already waited too long for these contacts.
    * @param since when the look-ups of the send began
    */
   private unidentifiedContactsToRead(
@@ -175,8 +176,8 @@ export class SendLookupRunner {
     const maxWaitMs =
       Math.max(periodMs, postRequestLeaseMs(this.settings)) + MAX_WAIT_FOR_UNIDENTIFIED_CONTACTS_MS;
     if (!this.isPostedAfterLastLookup(state) || now - since > maxWaitMs) return {};
-    // Sends share these reads. A read in the first half of the confirmation period does not count, because the message
-    // may have become visible after it.
+    // The look-ups of several sends share one read of these contacts. A read in the first half of the confirmation
+    // period does not count, because the send's message may have become visible after the read.
     const maxAgeMs = Math.min(MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS, periodMs / 2);
     return { minUnidentifiedReadAt: Math.max(since, now - maxAgeMs) };
   }

@@ -113,7 +113,7 @@ export class SendPoster {
 
   /**
    * Runs a step that stores the outcome of a POST. If Redis fails, tries again until the lease ends, because only
-   * this process knows the outcome. Another worker would have to look up the send.
+   * this process knows the outcome. If the outcome is not stored, another worker must look up the send.
    */
   private async untilRecorded<T>(lease: TimeLimit, step: () => Promise<T>): Promise<T> {
     for (;;) {

@@ -116,7 +116,7 @@ export function matchMessagesToSends(
 /** Rank of an expected message whose send has no recorded POST. */
 const UNPOSTED = 1;
 
-/** A message that upstream is expected to show for a send. A send that was posted twice has two of them. */
+/** A message that upstream is expected to show for a send. A send that was posted twice has two expected messages. */
 interface ExpectedMessage {
   record: SendRecord;
   text: string;

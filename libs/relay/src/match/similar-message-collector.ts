@@ -69,7 +69,7 @@ export class SimilarMessageCollector implements LookupReads {
     const { contactId, message, afterPostMs = 0 } = one;
     if (message.to !== undefined && message.to !== record.order.phoneNumber) return;
     if (afterPostMs < -MAX_BEFORE_POST_MS) return;
-    // If a message is read twice, keep only the last version.
+    // If a message is read twice, keep only the version that was read last.
     const others = (this.similar.get(record) ?? []).filter(
       (other) => other.contactId !== contactId || other.message.id !== message.id,
     );

@@ -8,8 +8,8 @@ import type { SendRecord } from '../send/send-record.js';
 import { storageLocationOfSend, type TransitionName } from '../send/send-transitions.js';
 
 /**
- * Delay of the periodic task that finds the next send of a lane, in milliseconds. If several sends leave their lanes
- * within this time, for example because they expire, the task runs only once.
+ * Delay of the reconcile task that wakes a lane after a send has left the lane, in milliseconds. If several sends
+ * leave their lanes within this time, for example because they expire, the task runs only once.
  */
 const NEXT_SEND_DELAY_MS = 100;
 

@@ -33,7 +33,7 @@ export interface RelaySettings {
   postTimeoutMs: number;
 }
 
-/** Returns how long to look up a send, or to wait for the message of an accepted send, in milliseconds. */
+/** Returns a send's confirmation period: how long it is looked up after its POST, in milliseconds. */
 export function confirmationPeriodMs({ file, fileUrl }: SendOrder, settings: RelaySettings): number {
   return file === undefined && fileUrl === undefined ? settings.confirmMs : settings.confirmMediaMs;
 }

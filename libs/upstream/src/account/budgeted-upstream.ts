@@ -52,8 +52,8 @@ const MAX_FORBIDDEN = 3;
 const DOCUMENTED_LIMIT = 20;
 
 /**
- * Reader that ignores every contact. A probe uses it, because it reads the contact list only to see whether
- * upstream answers.
+ * Reader that ignores every contact. Probes use this reader, because a probe reads the contact list only to see
+ * whether upstream answers.
  */
 const DISCARDING_READER: ContactReader = { receive: () => false };
 
@@ -209,7 +209,10 @@ export class BudgetedUpstream {
     });
   }
 
-  /** Returns an account whose send is about to be posted. @throws {UpstreamRequestNotSentError} */
+  /**
+   * Returns the account of a send that is about to be posted.
+   * @throws {UpstreamRequestNotSentError} if the account cannot be read
+   */
   private async findForPost(account: string): Promise<UpstreamAccount> {
     try {
       return await this.find(account);
@@ -326,7 +329,7 @@ export class BudgetedUpstream {
     const isKnownToBeAvailable = hasToken && purpose.isUpstreamAvailable === true;
     const found = isKnownToBeAvailable ? await this.find(account) : await this.findOpen(account);
     const may = await this.takeTokenOf(account, found, purpose);
-    // Reads the account again, because it may have changed during the wait for a token.
+    // After the wait for a token, reads the account again, because the account may have changed meanwhile.
     return { ...(hasToken ? found : await this.find(account)), tokenCheck: may };
   }
 

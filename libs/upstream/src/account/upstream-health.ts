@@ -54,7 +54,7 @@ export interface UpstreamHealth {
    */
   takeProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn>;
 
-  /** Says that the caller makes no probe although it was its turn. The next probe is due in `inMs` milliseconds. */
+  /** Gives back the turn of a caller that makes no probe after all. The next probe is due in `inMs` milliseconds. */
   returnProbeTurn(account: string, inMs: number): Promise<void>;
 
   /** Records a failed probe and lengthens the time until the next probe. */

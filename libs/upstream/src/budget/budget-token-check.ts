@@ -11,8 +11,8 @@ export interface BudgetTokenCheck {
 }
 
 /**
- * Maximum number of expired tokens that one check replaces. If Redis is so slow that every token expires, the
- * request is sent with an expired token; otherwise it would never be sent.
+ * Maximum number of expired tokens that one check replaces. After that, the request is sent even with an expired
+ * token. Otherwise, if Redis were so slow that every new token expired, the request would never be sent.
  */
 const MAX_RENEWALS = 10;
 

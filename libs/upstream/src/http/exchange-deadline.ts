@@ -1,6 +1,6 @@
 /**
  * Deadline of one exchange with upstream: a request and its whole reply. The deadline counts only the time that
- * upstream takes. It is paused while this process handles bytes or waits for a slot.
+ * upstream takes. It is paused while this process handles bytes or waits for a slot for a large reply.
  */
 export class ExchangeDeadline {
   private readonly controller = new AbortController();

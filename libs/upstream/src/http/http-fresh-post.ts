@@ -68,7 +68,10 @@ export async function postOnFreshConnection(post: FreshPost): Promise<FreshPostR
 
 /** One POST, with a connection that is used only for this POST. */
 class FreshExchange {
-  /** True if the connection, including a TLS handshake, was established. While this is false, nothing was written. */
+  /**
+   * Becomes true right before the request is written. The connection is then established and, for HTTPS, the TLS
+   * handshake is complete. While this is false, nothing of the request has been written.
+   */
   established = false;
   timedOut = false;
   private readonly wholeExchange: TimeLimit;

@@ -114,7 +114,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 
   /**
    * Called by the agent right before it writes the request. If this method throws an error, the agent does not write
-   * the request, and keeps the connection.
+   * the request, and keeps the connection open.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.isOver) throw new Error('aborted');

@@ -130,7 +130,10 @@ class Exchange {
   }
 }
 
-/** Returns the token check in a form that pauses the deadline, because a request may wait long for a new token. */
+/**
+ * Returns a token check that works like the given one and pauses the deadline while it runs. A request may wait long
+ * for a new token, and this wait must not count towards the deadline.
+ */
 function pausedDuring(
   tokenCheck: BudgetTokenCheck | undefined,
   deadline: ExchangeDeadline,

@@ -19,7 +19,10 @@ const ENVELOPES = ['data', 'items', 'results'];
 /** Parses one element of a list. Returns undefined if the element is unreadable. */
 export type ParseElement<T> = (value: unknown) => T | undefined;
 
-/** Number of bytes of an unreadable element, from its beginning, that {@link ParsedList.unreadable} contains. */
+/**
+ * Maximum length of the beginning of an element, in bytes. {@link ParsedList.unreadable} contains only the beginning
+ * if the element is too large or nested too deeply.
+ */
 const BEGINNING_BYTES = 256;
 
 /**

@@ -51,8 +51,8 @@ export class AttemptRecorder {
   }
 
   /**
-   * Writes the attempts of an account until no attempt waits. Never rejects. After a failure the batches are smaller,
-   * so that one attempt that can never be recorded does not block the other attempts.
+   * Writes the attempts of an account until no attempt waits. Never rejects. After a failed write, the next batch
+   * contains fewer attempts, so that one attempt that can never be recorded does not block the other attempts.
    */
   private async writeAll(account: string): Promise<void> {
     const all = this.waiting.get(account) ?? [];

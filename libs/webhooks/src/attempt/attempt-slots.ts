@@ -2,7 +2,7 @@
 interface Waiter {
   webhook: string;
   max: number;
-  /** Called with the number of slots that were taken. */
+  /** Called with the number of slots that the webhook gets. */
   resolve: (count: number) => void;
 }
 

@@ -35,7 +35,7 @@ const DEFAULT_ATTEMPT_SLOTS = 1_000;
 const DEFAULT_LEASE_MARGIN_MS = 15_000;
 /** Max deliveries that are claimed in one step. */
 const MAX_CLAIMED = 50;
-/** Wait after a failure to disable an endpoint that replied 410 Gone, before the next try, in milliseconds. */
+/** If an endpoint that replied 410 Gone cannot be disabled: wait before the next try, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /**
  * Max delay of a wake-up job, in milliseconds. A longer delay needs no wake-up job, because the periodic call of
@@ -237,9 +237,9 @@ export class DeliveryRunner {
     delivery: ClaimedDelivery,
     limit: TimeLimit,
   ): void {
-    // Release the delivery instead of attempting it if this process began to shut down during the claim, or if the
-    // claim took too long, for example because this process was suspended. Meanwhile, another process may have
-    // delivered this event and later events.
+    // Release the delivery instead of attempting it if this process began to shut down during the claim. Also release
+    // the delivery if the claim took too long, for example because this process was suspended: another process may
+    // have delivered this event and later events in that time.
     const signal = this.draining || limit.isOver() ? AbortSignal.abort() : this.aborting.signal;
     const task = this.attempt(account, endpoint, delivery, signal).then(() => {
       this.attempts.delete(task);

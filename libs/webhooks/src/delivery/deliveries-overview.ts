@@ -13,11 +13,15 @@ export interface DeliveriesOverview {
     due: number;
   };
   /**
-   * The enabled endpoints whose last attempt failed, longest failing first, at most 20. `since`: time of the first failure
-   * since the last success, by Redis' clock, as an ISO 8601 time.
+   * The enabled endpoints whose last attempt failed, earliest `since` first. If there are more than 20, only the
+   * first 20 are included. `since`: time of the first failure after the last success, by Redis' clock, as an
+   * ISO 8601 time.
    */
   failing: { endpointId: string; since: string }[];
-  /** How long the longest-waiting due delivery has been due, in milliseconds. */
+  /**
+   * For how long the longest-waiting due delivery could already have been attempted, in milliseconds. Time in which
+   * the rate limit or a pause of its endpoint prevents an attempt does not count. 0 if no delivery is due.
+   */
   oldestDueMs: number;
 }
 

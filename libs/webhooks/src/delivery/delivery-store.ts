@@ -15,8 +15,8 @@ export interface ClaimedDelivery {
   /** Max requests in flight to an endpoint that has no `maxConcurrency` of its own. */
   defaultConcurrency: number;
   /**
-   * Number of attempts since the delivery was created, or since the finished delivery last became pending again by a
-   * retry or replay. Selects the next wait in the retry schedule.
+   * Number of attempts since the delivery was created. If a retry or replay has made the finished delivery pending
+   * again, only the attempts after that are counted. Selects the next wait in the retry schedule.
    */
   attempts: number;
   /** The event as JSON: the exact bytes of the request body. */
@@ -46,9 +46,7 @@ export type ClaimResult =
       hasMore: boolean;
       /** True if deliveries can now be created for events that got no delivery because the backlog was full. */
       canRefill: boolean;
-      /**
-       * Number of due deliveries that the claim ended as missed, because the event log no longer contains their events.
-       */
+      /** Number of due deliveries that are now `missed`, because the event log no longer contains their events. */
       missed: number;
       /**
        * Time in milliseconds until the next claim. Present only if further deliveries are due but the endpoint may get
@@ -82,8 +80,9 @@ export interface SettlementResult {
   /** False if nothing was recorded, because the lease had expired or the delivery had ended. */
   isRecorded: boolean;
   /**
-   * True if another delivery of the endpoint is due now. If several attempts of an endpoint are recorded together, this
-   * is true only in the result of the last attempt.
+   * True if the endpoint needs further work now: another delivery is due, its backlog can be refilled, or the
+   * endpoint was disabled and its pending deliveries must end. If several attempts of an endpoint are recorded
+   * together, `hasMore` can be true only in the result of the last of these attempts.
    */
   hasMore: boolean;
   /**
@@ -114,8 +113,8 @@ export interface DeliveryQuery {
   eventId?: string;
   status?: DeliveryStatus;
   /**
-   * Start of the selected period, in milliseconds since 1970 by Redis' clock. Only deliveries that finished at this
-   * time or later, and pending deliveries that were created at this time or later, are selected.
+   * Selects only the deliveries that finished at `since` or later, and the pending deliveries that were created at
+   * `since` or later. In milliseconds since 1970 by Redis' clock.
    */
   since?: number;
   limit: number;
@@ -208,8 +207,8 @@ export interface DeliveryStore {
   /**
    * Returns the number of deliveries that {@link DeliveryStore.replay} would change. Changes nothing.
    * @param events the next events of the replay
-   * @param counted sum of the results for the earlier events of the replay, whose deliveries would also take up room
-   * in the backlog
+   * @param counted sum of the results for the earlier events of the replay; the deliveries of these events would also
+   * take up room in the backlog
    */
   countReplay(
     account: string,

@@ -32,7 +32,7 @@ export interface Delivery {
   eventType: EventType;
   contactId: string | null;
   status: DeliveryStatus;
-  /** Why the delivery failed or was missed, or null. */
+  /** Why the delivery failed or was missed. Null if the delivery is pending or succeeded. */
   reason: string | null;
   /** The newest 100 attempts, oldest first. Older attempts are not kept. */
   attempts: Attempt[];

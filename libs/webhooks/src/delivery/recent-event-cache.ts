@@ -27,9 +27,9 @@ interface RecentEvent {
 }
 
 /**
- * Caches the events that this process has read from the logs most recently. Claims therefore need not read these events
- * from Redis again, and each event is converted to JSON only once for all webhooks. When the cache is too large, the
- * oldest events are evicted.
+ * Caches the events that this process has read from the event logs most recently. Claims therefore need not read
+ * these events from Redis again, and each event is converted to JSON only once for all webhooks. When the cache is
+ * too large, the oldest events are evicted.
  */
 export class RecentEventCache {
   /** The cached events by account and id, oldest first. */

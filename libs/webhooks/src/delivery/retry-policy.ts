@@ -29,7 +29,7 @@ export type DeliveryDecision =
   | { kind: 'succeeded' }
   /**
    * `waitMs`: wait before the next attempt, in milliseconds. `requestedMs`: wait that the receiver requested by
-   * `Retry-After`, in milliseconds. It is at most `waitMs`. If the receiver recovers, the retry may come before
+   * `Retry-After`, in milliseconds; at most `waitMs`. If the receiver recovers, the retry may come before
    * `waitMs` has passed, but not before `requestedMs` has passed.
    */
   | { kind: 'retry'; waitMs: number; requestedMs?: number }

@@ -29,9 +29,9 @@ export interface ResolverSettings {
 }
 
 /**
- * Returns a resolver of host names. It asks the hosts file, then DNS, then the operating system, which knows search
- * domains and other sources. DNS queries block no thread, so a hanging DNS server delays nothing else. Concurrent calls
- * for the same name share one answer.
+ * Returns a resolver of host names. The resolver asks the hosts file, then DNS, then the operating system, which
+ * also uses search domains and other sources of names. DNS queries block no thread, so a hanging DNS server delays
+ * nothing else. Concurrent calls for the same name share one answer.
  */
 export function createHostNameResolver({ servers, hostsFile }: ResolverSettings = {}): Resolver {
   const hosts = new HostsFile(hostsFile);

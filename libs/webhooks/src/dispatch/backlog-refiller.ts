@@ -91,8 +91,8 @@ export class BacklogRefiller {
   }
 
   /**
-   * Logs that events were lost because the backlog was full. No delivery shows this loss, because none was created
-   * for these events.
+   * Logs that events were lost because the backlog was full. The list of deliveries does not show these events,
+   * because no deliveries were created for them.
    */
   private warnOfLoss(account: string, endpointId: string, from: string, until: string): void {
     this.logger.warn(

@@ -49,8 +49,8 @@ export class EventReplayer {
   ) {}
 
   /**
-   * Makes the deliveries of the selected events pending and due now. Returns their number, or undefined if the
-   * endpoint does not exist.
+   * Makes the deliveries of the selected events pending and due now. Returns the number of changed deliveries, or
+   * undefined if the endpoint does not exist.
    * @throws {WebhookConflictError} if the endpoint is disabled
    * @throws {ReplayTooLargeError} if the time window contains too many events
    */

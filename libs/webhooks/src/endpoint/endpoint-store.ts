@@ -27,8 +27,8 @@ export interface EndpointStore {
   /** Returns an endpoint, or undefined if the endpoint does not exist. */
   find(account: string, id: string): Promise<StoredEndpoint | undefined>;
   /**
-   * Removes an endpoint. Returns false if the endpoint did not exist. A periodic task later ends its pending
-   * deliveries.
+   * Removes an endpoint. Returns false if the endpoint did not exist. A periodic task later ends the
+   * endpoint's pending deliveries.
    */
   remove(account: string, id: string): Promise<boolean>;
   /**

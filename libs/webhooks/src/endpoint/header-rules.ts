@@ -12,7 +12,7 @@ const RESERVED =
 
 /**
  * Returns true for a header that only Tidings may set. Callers cannot configure such a header. If an earlier build
- * stored one, it is ignored.
+ * stored such a header, the header is ignored.
  */
 export function isReservedHeader(name: string): boolean {
   return RESERVED.test(name);

@@ -4,17 +4,17 @@ import type { DeliveryRetention } from '../delivery/delivery-store.js';
 const deliverySurveyScript = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 
 /**
- * When an account's deliveries next need work, in milliseconds from now: one field for each kind of work. A field is
- * absent if no work of its kind is needed.
+ * Times at which the next tasks for an account's deliveries are due, in milliseconds from now: one field for each
+ * task. A field is absent if its task is not needed.
  */
 export interface DeliveryDueTimes {
-  /** Time until the next check for due deliveries and expired leases. */
+  /** Time until an endpoint must be checked, for example for due deliveries or expired leases. */
   deliveryCheckInMs?: number;
-  /** Time until the first finished delivery exceeds the retention limits. */
+  /** Time until a finished delivery exceeds the retention limits and must be removed. */
   trimInMs?: number;
 }
 
-/** Reads when an account's deliveries next need work. Uses one fast Redis script. */
+/** Reads the times at which the next tasks for an account's deliveries are due. Uses one fast Redis script. */
 export class RedisDeliveryDueTimeReader {
   constructor(
     private readonly redis: RedisClient,

@@ -64,7 +64,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
-    /** The events that this process has read from the event logs. */
+    /** Cache of the events that this process has read from the event logs most recently. */
     private readonly recent = new RecentEventCache(),
   ) {
     this.stored = new RedisDeliveryReader(redis, prefix);

@@ -29,7 +29,8 @@ export class TestEventSender {
     const endpoint = await this.endpoints.find(account, id);
     if (endpoint === undefined) return undefined;
     if (!endpoint.enabled) throw createWebhookDisabledError('A test would not be delivered');
-    // The id of an event is a hash that includes the revision. A random revision gives each test its own id.
+    // The id of an event is a hash that depends on the event's revision. A random revision gives each test event its
+    // own id.
     const revision = randomUUID();
     const subject = `webhook:${id}`;
     await this.log.append(account, [{ type: 'webhook.test', subject, revision, data: { webhookId: id } }]);

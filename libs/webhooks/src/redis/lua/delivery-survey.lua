@@ -1,11 +1,11 @@
---- Finds out when an account's deliveries next need work.
--- @key agenda        Sorted set of endpoints by when they need attention, in ms.
+--- Reads the times at which the next tasks of an account's deliveries are due.
+-- @key agenda        Sorted set of endpoints by when their next task is due, in ms.
 -- @key finished      Sorted set of finished deliveries by when they finished, in ms.
 -- @key older_agenda  Agenda of older builds: sorted set of endpoints by the time of their next check, in ms.
 -- @arg max_age       Maximum age of finished deliveries, in ms.
 -- @arg max_count     Maximum number of finished deliveries.
 -- @reply             An array of times from now in ms, each '' if there is no such work.
--- @field overdue     When an endpoint needs attention.
+-- @field overdue     When the next task of an endpoint is due.
 -- @field trim        When retention has something to remove.
 --- @include "@platform/redis/lua/includes/now.lua"
 
