@@ -95,9 +95,9 @@ export function createServer(
 }
 
 /**
- * Returns the idle timeout of a connection: longer than any read. A caller whose request waits for a slow upstream then
- * gets 504 or a short timeline page instead of a closed connection. The longest read is that of a timeline page, whose last upstream request may begin at the end of
- * its time.
+ * Returns the idle timeout of a connection: longer than any read. A caller whose request waits for a slow upstream
+ * then gets 504 or a short timeline page instead of a closed connection. The longest read is that of a timeline page,
+ * whose last upstream request may begin at the end of its time.
  */
 function idleMs(upstreamTimeoutMs: number): number {
   const readMs = TIMELINE_PAGE_READ_TIME_LIMIT_MS + upstreamTimeoutMs + READ_OVERHEAD_MS;

@@ -9,7 +9,7 @@ import { isNotFound } from './upstream-not-found.js';
  * Maximum number of unidentified contacts that are read. If an account has more, none of them is read: its contact list
  * then probably contains people who were never written to, and sends would wait long for reads of all of them.
  */
-export const MAX_UNIDENTIFIED_CONTACTS = 20;
+const MAX_UNIDENTIFIED_CONTACTS = 20;
 /** Time after which a round of reads begins no further read, in milliseconds. */
 const MAX_ROUND_MS = 10_000;
 /** Maximum number of accounts for which this process remembers when each unidentified contact was last read. */
