@@ -180,6 +180,17 @@ const FAULTS: Fault[] = [
     },
   },
   {
+    alert: 'TidingsDegraded',
+    cause: async () => {
+      await second.process?.stop();
+      second.process = await startSecondGateway({ BLOB_STORE: 'file:/dev/null/blobs' });
+    },
+    cure: async () => {
+      await second.process?.stop();
+      second.process = await startSecondGateway({});
+    },
+  },
+  {
     alert: 'TidingsErrors',
     cause: async () => {
       await product.simulator.stop('SIGKILL');
