@@ -19,7 +19,7 @@ interface Credential {
 const BEARER = /^Bearer +(\S+) *$/i;
 
 /** Tells a client that the gateway accepts bearer tokens, and rejected this one (RFC 6750). */
-const TOKEN_REJECTED = { 'www-authenticate': 'Bearer error="invalid_token"' };
+export const INVALID_TOKEN_HEADERS = { 'www-authenticate': 'Bearer error="invalid_token"' };
 
 export const CREDENTIAL_MISSING =
   'Send your API key in the X-API-Key header, or a token in the header Authorization: Bearer <token>.';
@@ -58,9 +58,7 @@ export class Authenticator {
         throw new Problem(
           'unauthenticated',
           'Invalid token: it has expired, was revoked, or never existed. An API key belongs in the header X-API-Key.',
-          {
-            headers: TOKEN_REJECTED,
-          },
+          { headers: INVALID_TOKEN_HEADERS },
         );
     }
   }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
 import { Problem } from '../problems/problem.js';
-import type { Authenticator } from './authenticator.js';
+import { type Authenticator, INVALID_TOKEN_HEADERS } from './authenticator.js';
 import { callerOf } from './caller.js';
 
 /**
@@ -47,7 +47,13 @@ export async function assertStillAllowed(
       'unauthenticated',
       'The session ended while the request was in progress. Sign in again.',
     );
-  throw tokenId === undefined
-    ? new Problem('unauthenticated', 'The API key was revoked while the request was in progress.')
-    : new Problem('unauthenticated', 'The token expired or was revoked while the request was in progress.');
+  if (tokenId !== undefined)
+    throw new Problem(
+      'unauthenticated',
+      'The token expired or was revoked while the request was in progress.',
+      {
+        headers: INVALID_TOKEN_HEADERS,
+      },
+    );
+  throw new Problem('unauthenticated', 'The API key was revoked while the request was in progress.');
 }

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import {
   EMPTY_KEY,
@@ -177,6 +178,18 @@ describe('the authentication of a request', () => {
       expect((await one.fetch(`/v1/sends${where}`, { key: null })).status).toBe(401);
     const lowerCase = { authorization: `bearer ${token}` };
     expect((await one.fetch('/v1/sends', { key: null, headers: lowerCase })).status).toBe(200);
+  });
+
+  it('fails with 401 and a WWW-Authenticate header if the token is revoked during a long poll', async () => {
+    const { id, token } = await makeToken(one);
+    const poll = two.fetch('/v1/events?after=now&wait=20', { token });
+    await eventually(
+      'the token is accepted',
+      async () => (await one.redis.exists(`tidings:rate:${id}`)) === 1,
+    );
+    await revoke(id);
+    const { status, headers } = await poll;
+    expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"']);
   });
 
   it('fails with 401 if the request has both an API key and a token, even if both are valid', async () => {
