@@ -153,7 +153,7 @@ function composeFeed(
     feed,
     contactList,
     contacts,
-    lookup: new RecipientMessageReader(feed, contactList, contacts),
+    lookup: new RecipientMessageReader(feed, contactList, contacts, logger),
   };
 }
 

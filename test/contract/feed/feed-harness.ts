@@ -87,7 +87,7 @@ export class FeedHarness {
       logger: this.logger,
     });
     this.polls = this.poller();
-    this.lookup = new RecipientMessageReader(this.store, this.list, this.polls);
+    this.lookup = new RecipientMessageReader(this.store, this.list, this.polls, this.logger);
   }
 
   static async open(

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
@@ -70,6 +70,23 @@ describe('while contacts contain no phone number, a send that upstream may have 
     relay.harness.control('faults/clear');
     await relayUntil(id, 'sent');
     expect(posts()).toBe(1);
+  });
+
+  it('is reported once in the log, with the contact that it waits for', async () => {
+    const warn = jest.spyOn(relay.harness.logger, 'warn');
+    const contactId = createContact(NUMBER);
+    failReads(contactId, 500);
+    const id = await accept();
+    await untilIncomplete(id);
+    const { lookups: before = [] } = await find(id);
+    await eventually('another look-up was incomplete', async () => {
+      await runner().run(ACCOUNT, NUMBER);
+      return ((await find(id)).lookups ?? []).length > before.length;
+    });
+    const logged = warn.mock.calls.filter(([fields]) => 'contactIds' in Object(fields));
+    expect(logged).toEqual([
+      [{ account: ACCOUNT, contactIds: [contactId] }, expect.stringContaining('could not be read')],
+    ]);
   });
 
   it('is not posted again while upstream returns neither contacts nor messages', async () => {

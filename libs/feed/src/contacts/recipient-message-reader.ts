@@ -1,3 +1,4 @@
+import type { Logger } from '#platform';
 import { UpstreamError, UpstreamUnavailableError } from '#upstream';
 import type { ContactListPoller } from './contact-list-poller.js';
 import type { ContactPoller } from '../poll/contact-poller.js';
@@ -59,10 +60,11 @@ export class RecipientMessageReader {
     private readonly store: FeedStore,
     contacts: ContactListPoller,
     private readonly messages: ContactPoller,
+    logger: Logger,
   ) {
     this.listPolls = new CoalescingTaskRunner((account) => contacts.poll(account, 'lookup'));
     this.expediter = new PollExpediter(store, READ_AFTER_ACCEPTANCE_WITHIN_MS);
-    this.unidentified = new UnidentifiedContactReader(store, messages);
+    this.unidentified = new UnidentifiedContactReader(store, messages, logger);
   }
 
   /**

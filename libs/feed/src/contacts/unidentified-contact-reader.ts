@@ -1,3 +1,4 @@
+import type { Logger } from '#platform';
 import { UpstreamError, UpstreamUnavailableError } from '#upstream';
 import { LRUCache } from 'lru-cache';
 import type { FeedStore, UnidentifiedContacts } from '../feed-store.js';
@@ -32,10 +33,13 @@ export class UnidentifiedContactReader {
   private readonly reads = new LRUCache<string, AccountReads>({ max: MAX_ACCOUNTS });
   /** For each account, the latest time that a caller passed to {@link areReadSince} as `since`. */
   private readonly wantedSince = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
+  /** For each account, the ids of the contacts in the previous log line, separated by spaces. */
+  private readonly loggedNotRead = new LRUCache<string, string>({ max: MAX_ACCOUNTS });
 
   constructor(
     private readonly store: Pick<FeedStore, 'unidentifiedContacts'>,
     private readonly messages: Pick<ContactPoller, 'pollHead'>,
+    private readonly logger: Logger,
   ) {}
 
   /**
@@ -76,11 +80,26 @@ export class UnidentifiedContactReader {
     if (unidentified.contacts.length > MAX_UNIDENTIFIED_CONTACTS) return;
     const since = this.wantedSince.get(account) ?? -Infinity;
     const end = performance.now() + MAX_ROUND_MS;
+    const notRead: string[] = [];
     for (const { id, isMissing } of unidentified.contacts) {
-      if (isMissing || (readAt.get(id) ?? -Infinity) >= since) continue;
-      if (performance.now() > end) return;
-      if (await this.read(account, id)) readAt.set(id, unidentified.startedAt);
+      if (!isMissing && (readAt.get(id) ?? -Infinity) >= since) continue;
+      const wasRead = !isMissing && performance.now() <= end && (await this.read(account, id));
+      if (wasRead) readAt.set(id, unidentified.startedAt);
+      else notRead.push(id);
     }
+    this.logContactsNotRead(account, notRead);
+  }
+
+  /** Logs contacts that sends wait for, because they could not be read, unless the previous log line has the same contacts. */
+  private logContactsNotRead(account: string, contactIds: readonly string[]): void {
+    const ids = contactIds.join(' ');
+    if (ids === (this.loggedNotRead.get(account) ?? '')) return;
+    this.loggedNotRead.set(account, ids);
+    if (contactIds.length === 0) return;
+    this.logger.warn(
+      { account, contactIds },
+      'contacts without a known phone number could not be read; before a second POST of a send, Tidings waits for them, for up to ten minutes after the confirmation period',
+    );
   }
 
   /**
