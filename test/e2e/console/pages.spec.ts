@@ -222,6 +222,30 @@ withChromium('in a real browser,', () => {
     });
   });
 
+  it('the queues page marks its requests as unattended if the last user input was more than a minute ago', async () => {
+    await inBrowser(async (context) => {
+      await context.addInitScript(
+        '{ const { now } = Date; Date.now = () => now() + (window.shiftMs ?? 0); }',
+      );
+      const { page } = await openConsole(context, product, product.apiKey, '/console/queues');
+      const board = page.frameLocator('iframe');
+      await board.getByText('Jobs').first().waitFor();
+      const untilRead = (isUnattended: boolean): Promise<unknown> =>
+        page.waitForRequest(
+          (request) =>
+            request.url().includes('/queues/board/api/queues') &&
+            'x-tidings-unattended' in request.headers() === isUnattended,
+        );
+
+      const unattended = untilRead(true);
+      await page.evaluate('window.shiftMs = 61_000');
+      await unattended;
+      const attended = untilRead(false);
+      await board.locator('body').hover();
+      await attended;
+    });
+  });
+
   it('two API keys can be signed in to the console at the same time, and the user can switch between them', async () => {
     const { key } = await makeKey('events:read');
     await inBrowser(async (context) => {

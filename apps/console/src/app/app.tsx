@@ -71,7 +71,12 @@ function SignedIn(props: { signIns: SignIns; signIn: SignIn; onAdd: () => void }
   );
   useEffect(() => {
     // The page about the queues is a frame, whose requests are made with the same sign-in.
-    window.tidingsConsole = { requestHeaders: () => api.headers };
+    window.tidingsConsole = {
+      requestHeaders: () => ({ ...api.headers, ...attention.headers }),
+      watchInputs: (frame) => {
+        attention.watch(frame);
+      },
+    };
     return () => {
       delete window.tidingsConsole;
       api.live.close();
@@ -94,6 +99,11 @@ function SignedIn(props: { signIns: SignIns; signIn: SignIn; onAdd: () => void }
 declare global {
   interface Window {
     /** For pages of the gateway inside a frame of the console. */
-    tidingsConsole?: { requestHeaders: () => Record<string, string> };
+    tidingsConsole?: {
+      /** Returns the headers of a request that is made now. */
+      requestHeaders: () => Record<string, string>;
+      /** Counts the inputs of a frame as use of the console. */
+      watchInputs: (frame: Window) => void;
+    };
   }
 }

@@ -12,3 +12,14 @@ it('the console marks its requests as unattended if the last user input was more
   page.dispatchEvent(new Event('keydown'));
   expect(attention.headers).toEqual({});
 });
+
+it('user input in a watched frame counts as user input in the console', () => {
+  let now = 1_000;
+  const frame = new EventTarget();
+  const attention = new Attention(new EventTarget(), () => now);
+  attention.watch(frame);
+  now += 60_001;
+  expect(attention.headers).not.toEqual({});
+  frame.dispatchEvent(new Event('pointermove'));
+  expect(attention.headers).toEqual({});
+});

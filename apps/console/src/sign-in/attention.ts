@@ -20,6 +20,14 @@ export class Attention {
     private readonly now: () => number = Date.now,
   ) {
     this.lastInputAt = now();
+    this.watch(page);
+  }
+
+  /**
+   * Also notices the inputs of another page.
+   * @param page receives the inputs: the window of a frame, which does not pass its inputs on to the console
+   */
+  watch(page: Pick<EventTarget, 'addEventListener'>): void {
     for (const input of INPUTS)
       page.addEventListener(
         input,

@@ -1,15 +1,18 @@
-// Adds the credential of the console, in which this page is a frame, to the page's own requests for data.
+// Adds the credential of the console, in which this page is a frame, to the page's own requests for data. Lets the
+// console notice the inputs of this page, because requests of a page that nobody uses do not extend the session.
 'use strict';
 
 {
   const api = new URL('api/', document.baseURI).href;
   const isForData = (url) => new URL(url, document.baseURI).href.startsWith(api);
 
+  const consoleOfFrame = () => (window.parent === window ? undefined : window.parent.tidingsConsole);
+
   /** Returns the headers that the console sends with its own requests. */
-  const credential = () => {
-    if (window.parent === window) return [];
-    return Object.entries(window.parent.tidingsConsole?.requestHeaders() ?? {});
-  };
+  const credential = () => Object.entries(consoleOfFrame()?.requestHeaders() ?? {});
+
+  // A console that was opened before an upgrade of the gateway may lack this function.
+  consoleOfFrame()?.watchInputs?.(window);
 
   const notice = document.createElement('p');
   notice.setAttribute('role', 'alert');
