@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { parseNetworks } from '#platform';
 import type { DeliveryReply } from '../attempt/delivery-client.js';
 import { DestinationGuard } from './destination-guard.js';
@@ -69,6 +69,21 @@ describe('a request to a receiver', () => {
       excerpt: 'busy \u{1F40C}',
       error: null,
     });
+  });
+
+  it('is not sent if the machine was suspended for longer than the timeout while the connection was opened', async () => {
+    const { port, seen } = await receiver((_, response) => response.end('ok'));
+    const { now } = Date;
+    const client = clientFor(LOOPBACK, () => {
+      // The timers of a suspended machine stand still, but its wall clock runs on.
+      jest.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
+      return Promise.resolve(['127.0.0.1']);
+    });
+    const { error } = await post(client, `http://receiver.test:${port}/`);
+    expect(error).toBe(`no reply within ${TIMEOUT_MS} ms`);
+    jest.restoreAllMocks();
+    expect((await post(clientFor(), `http://127.0.0.1:${port}/second`)).statusCode).toBe(200);
+    expect(seen.paths).toEqual(['/second']);
   });
 
   it('reuses the connection of an earlier request', async () => {

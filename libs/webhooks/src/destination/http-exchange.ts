@@ -1,4 +1,5 @@
 import { TextDecoder } from 'node:util';
+import { TimeLimit } from '#platform';
 import type { Dispatcher } from 'undici';
 import type { DeliveryReply } from '../attempt/delivery-client.js';
 import { describeRequestFailure } from './http-failure.js';
@@ -16,6 +17,7 @@ export type ExchangeEnd = (reply: DeliveryReply) => void;
 export class HttpExchange implements Dispatcher.DispatchHandler {
   private readonly reply: DeliveryReply = { statusCode: null, retryAfter: null, error: null, excerpt: '' };
   private readonly deadline: NodeJS.Timeout;
+  private readonly limit: TimeLimit;
   private controller: Dispatcher.DispatchController | undefined;
   private decoder: TextDecoder | undefined;
   private bytesLeft = MAX_EXCERPT_BYTES;
@@ -26,6 +28,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     private readonly timeoutMs: number,
     private readonly onEnd: ExchangeEnd,
   ) {
+    this.limit = new TimeLimit(timeoutMs);
     this.deadline = setTimeout(() => {
       this.fail(this.describeTimeout());
     }, timeoutMs);
@@ -43,6 +46,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.controller = controller;
     // The exchange may have ended while the connection was being opened.
     if (this.hasEnded) controller.abort(new Error('the request was aborted'));
+    // Timers stand still while the machine is suspended. Another process may have delivered the event in that time.
+    else if (this.limit.isOver()) this.fail(this.describeTimeout());
   }
 
   onResponseStart(
