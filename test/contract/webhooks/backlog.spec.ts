@@ -103,8 +103,7 @@ describe('a delivery', () => {
     await on.harness.redis.rename(log, `${log}:away`);
     expect((await claim(id)).missed).toBe(1);
     await on.harness.redis.rename(`${log}:away`, log);
-    const again = [{ endpointId: id, event }];
-    expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', again)).toBe(1);
+    expect((await on.harness.deliveries.replay(ACCOUNT, id, 'missed', [event])).count).toBe(1);
     expect((await claim(id)).deliveries).toMatchObject([{ body: eventToJson(event) }]);
   });
 });
@@ -154,9 +153,20 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toEqual(ids(events.slice(0, MAX_PENDING_DEAD)));
     const gap = { from: events[MAX_PENDING_DEAD]?.position, to: events.at(-1)?.position };
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([gap]);
-    const all = events.map((event) => ({ endpointId: id, event }));
-    expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', all)).toBe(20);
+    expect((await on.harness.deliveries.replay(ACCOUNT, id, 'missed', events)).count).toBe(20);
     expect(await pending(id)).toEqual(ids(events));
+  });
+
+  it('keeps its order during a replay if the webhook is ordered: the replay creates no delivery for the events above the limit', async () => {
+    const id = await subscribe({ ordered: true });
+    const events = await dispatched(MAX_PENDING_DEAD + 10);
+    expect(await on.harness.deliveries.replay(ACCOUNT, id, 'missed', events)).toEqual({
+      count: 0,
+      isBacklogFull: false,
+    });
+    const done = await succeedOne(id);
+    await refill(id);
+    expect(await pending(id)).toEqual(ids(events).filter((event) => event !== done));
   });
 
   it('accepts a test event even if the backlog is full', async () => {
@@ -294,8 +304,8 @@ describe('the backlog of a failing webhook', () => {
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([
       { from: events[0]?.position, to: meanwhile.at(-1)?.position },
     ]);
-    const all = [...events, ...meanwhile].map((event) => ({ endpointId: id, event }));
-    expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', all)).toBe(all.length);
+    const all = [...events, ...meanwhile];
+    expect((await on.harness.deliveries.replay(ACCOUNT, id, 'missed', all)).count).toBe(all.length);
   });
 
   it('is delivered completely and in order once the webhook recovers, if the webhook is ordered', async () => {
@@ -320,5 +330,35 @@ describe('the backlog of a failing webhook', () => {
     );
     const arrived = to.received.slice(from).map(({ headers }) => headers['webhook-id']);
     expect([...new Set(arrived)]).toEqual(ids(events));
+  });
+});
+
+describe('the backlog of a working webhook', () => {
+  it('is refilled at most once per second while less than a tenth of its limit is free', async () => {
+    const id = await subscribe();
+    await dispatched(1);
+    await settle(await claim(id), 'succeeded');
+    const others = Array.from({ length: 19_999 }, (_, n) => `other-${n}`);
+    const list = keyOf(id, 'deliveries:pending');
+    await on.harness.redis.zadd(list, ...others.flatMap((other, n) => [n, other]));
+    const events = await dispatched(6);
+    const made = async (): Promise<number> => {
+      const { deliveries } = on.harness;
+      const found = await Promise.all(
+        events.map((event) => deliveries.find(ACCOUNT, deliveryId(event.id, id))),
+      );
+      return found.filter((delivery) => delivery !== undefined).length;
+    };
+    expect(await made()).toBe(1);
+    await on.harness.redis.zrem(list, ...others.slice(0, 3));
+    await refill(id);
+    expect(await made()).toBe(4);
+    await on.harness.redis.zrem(list, ...others.slice(3, 100));
+    await on.harness.redis.hset(keyOf(id, 'backlog'), 'refilledAt', Date.now() + 60_000);
+    await refill(id);
+    expect(await made()).toBe(4);
+    await on.harness.redis.hset(keyOf(id, 'backlog'), 'refilledAt', Date.now() - 1_000);
+    await refill(id);
+    expect(await made()).toBe(6);
   });
 });

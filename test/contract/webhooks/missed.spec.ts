@@ -29,12 +29,8 @@ async function listed(endpointId: string, status?: DeliveryStatus): Promise<stri
 }
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 const newestFirst = (events: readonly LoggedEvent[]): string[] => ids(events).reverse();
-const replay = (endpointId: string, scope: ReplayScope, events: readonly LoggedEvent[]): Promise<number> =>
-  on.harness.deliveries.replay(
-    ACCOUNT,
-    scope,
-    events.map((event) => ({ endpointId, event })),
-  );
+const replay = async (id: string, scope: ReplayScope, events: readonly LoggedEvent[]): Promise<number> =>
+  (await on.harness.deliveries.replay(ACCOUNT, id, scope, events)).count;
 /** Enables an endpoint in the store directly. */
 async function enable(endpointId: string): Promise<void> {
   const key = `${on.harness.prefix}:{${ACCOUNT}}:webhooks`;

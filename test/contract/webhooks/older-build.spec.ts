@@ -140,8 +140,7 @@ describe('an older build of Tidings that runs beside the current build', () => {
     await on.harness.endpointStore.disable(ACCOUNT, id, 'x');
     expect(await older().endPending(id)).toBe(3);
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
-    const all = events.map((event) => ({ endpointId: id, event }));
-    expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', all)).toBe(3);
+    expect((await on.harness.deliveries.replay(ACCOUNT, id, 'missed', events)).count).toBe(3);
     expect(await on.harness.deliveries.find(ACCOUNT, deliveryId(events[0]?.id ?? '', id))).toMatchObject({
       status: 'pending',
     });

@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoggedEvent } from '#events';
 import { createLogger } from '#platform';
-import { type ReplayRequest, EventReplayer, ReplayTooLargeError } from '#webhooks';
+import {
+  deliveryId,
+  type DeliveryStore,
+  EventReplayer,
+  type ReplayRequest,
+  ReplayTooLargeError,
+} from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
@@ -53,6 +59,29 @@ async function apart(count: number): Promise<LoggedEvent[]> {
 }
 
 describe('a replay', () => {
+  it('leaves out all events after the first one for which the backlog has no room, even if there is room again later', async () => {
+    const events = await on.harness.record(1_201);
+    const id = await subscribe({ ordered: true });
+    const { deliveries, endpointStore, log, jobs, redis, prefix } = on.harness;
+    const backlog = `${prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`;
+    await redis.zadd(backlog, ...Array.from({ length: 19_990 }, (_, n) => [n, `other-${n}`]).flat());
+    const makingRoom: Pick<DeliveryStore, 'replay' | 'countReplay'> = {
+      replay: async (...request) => {
+        const step = await deliveries.replay(...request);
+        await redis.zremrangebyrank(backlog, 0, 99);
+        return step;
+      },
+      countReplay: (...request) => deliveries.countReplay(...request),
+    };
+    const replayer = new EventReplayer(endpointStore, makingRoom, log, jobs, silent);
+    const request = { ...ALWAYS, scope: 'missed' } as const;
+    expect(await replayer.count(ACCOUNT, id, request)).toBe(10);
+    expect(await replayer.start(ACCOUNT, id, request)).toBe(10);
+    const [last, next] = events.slice(9).map((event) => deliveryId(event.id, id));
+    expect(await deliveries.find(ACCOUNT, last ?? '')).toMatchObject({ status: 'pending' });
+    expect(await deliveries.find(ACCOUNT, next ?? '')).toBeUndefined();
+  });
+
   it('sends each event that is older than the webhook exactly once, even if these events fill several pages of the log', async () => {
     const before = await on.harness.record(1_201);
     const id = await subscribe();

@@ -169,6 +169,14 @@ export interface Gap {
  */
 export type ReplayScope = 'failed' | 'missed' | 'pending' | 'all';
 
+/** Result of the replay of some events. */
+export interface ReplayStep {
+  /** Number of deliveries that were created, became pending, or became due now. */
+  count: number;
+  /** True if the replay stopped because the backlog is full. Later events must not be replayed then. */
+  isBacklogFull: boolean;
+}
+
 /** Stores deliveries. Each change of a delivery is atomic. */
 export interface DeliveryStore {
   /**
@@ -193,17 +201,23 @@ export interface DeliveryStore {
    */
   retry(account: string, id: string): Promise<RetryResult>;
   /**
-   * Replays events. Of the given deliveries, changes only those that `scope` selects:
+   * Replays events to an endpoint. Changes only the deliveries that `scope` selects:
    *
    * - A delivery that is not stored is created.
    * - A finished delivery becomes pending, and its retry schedule restarts.
    * - A pending delivery becomes due now.
    *
-   * Does nothing for a disabled or removed endpoint. If the backlog of an endpoint is full, only its pending deliveries
-   * are changed. Returns the number of changed deliveries.
-   * @param deliveries one delivery for each endpoint and event of the replay, whether stored or not
+   * Does nothing for a disabled or removed endpoint. Stops at the first event for which the endpoint's backlog has no
+   * room. Leaves out events that already wait for room in the backlog of an ordered endpoint, because
+   * {@link DeliveryStore.refill} creates their deliveries in order.
+   * @param events the next events of the replay, oldest first
    */
-  replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
+  replay(
+    account: string,
+    endpointId: string,
+    scope: ReplayScope,
+    events: readonly NewDelivery['event'][],
+  ): Promise<ReplayStep>;
   /**
    * Returns the number of deliveries that {@link DeliveryStore.replay} would change. Changes nothing.
    * @param events the next events of the replay

@@ -55,13 +55,14 @@ export class EventReplayer {
    * @throws {ReplayTooLargeError} if the time window contains too many events
    */
   async start(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {
-    const count = await this.sum(account, id, request, (events) =>
-      this.deliveries.replay(
-        account,
-        request.scope,
-        events.map((event) => ({ endpointId: id, event })),
-      ),
-    );
+    let isBacklogFull = false;
+    const count = await this.sum(account, id, request, async (events) => {
+      // If later events were replayed when there is room again, the replay would have a hole.
+      if (isBacklogFull) return 0;
+      const step = await this.deliveries.replay(account, id, request.scope, events);
+      ({ isBacklogFull } = step);
+      return step.count;
+    });
     if (count !== undefined && count > 0) await tryToWakeWorker(this.jobs, this.logger, account, id);
     return count;
   }

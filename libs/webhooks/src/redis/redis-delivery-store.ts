@@ -21,6 +21,7 @@ import type {
   FinishedAttempt,
   Gap,
   ReplayScope,
+  ReplayStep,
   RetryResult,
   SettlementResult,
   Settlement,
@@ -101,14 +102,20 @@ export class RedisDeliveryStore implements DeliveryStore {
     return (await this.run(retryDeliveryScript, account, { id })) as RetryResult;
   }
 
-  async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
+  async replay(
+    account: string,
+    endpointId: string,
+    scope: ReplayScope,
+    events: readonly NewDelivery['event'][],
+  ): Promise<ReplayStep> {
     let count = 0;
-    for (const chunk of splitIntoDeliveryChunks(deliveries)) {
-      count += Number(
-        await this.run(replayDeliveriesScript, account, { scope, ...creationArguments(chunk) }),
-      );
+    for (const chunk of splitIntoDeliveryChunks(events.map((event) => ({ endpointId, event })))) {
+      const reply = await this.run(replayDeliveriesScript, account, { scope, ...creationArguments(chunk) });
+      const step = reply as { count: number; isFull: number };
+      count += step.count;
+      if (step.isFull === 1) return { count, isBacklogFull: true };
     }
-    return count;
+    return { count, isBacklogFull: false };
   }
 
   async countReplay(

@@ -12,7 +12,8 @@
 local it, made = endpoint_of(endpoint), 0
 it.pending = pending_of(endpoint) + tonumber(counted)
 for i = entries_from, #ARGV, 2 do
-  if replay_action(endpoint, ARGV[i], ARGV[i + 1]) then
+  local action = replay_action(endpoint, ARGV[i], ARGV[i + 1])
+  if action and action ~= 'full' then
     made = made + 1
     it.pending = it.pending + 1
   end

@@ -28,6 +28,7 @@ for i = entries_from + events * 4, #ARGV, 3 do
   end
 end
 write_pending()
+redis.call('HSET', backlog(endpoint), 'refilledAt', whole(NOW))
 if is_probe and made > 0 then redis.call('HSET', backlog(endpoint), 'probedAt', whole(NOW)) end
 if is_after(next_position, to) then redis.call('RPOP', gaps(endpoint))
 else redis.call('LSET', gaps(endpoint), -1, next_position .. ' ' .. to .. ' behind') end

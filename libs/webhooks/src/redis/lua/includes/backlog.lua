@@ -9,12 +9,14 @@
 -- success restores the normal limit.
 --
 -- Fields of the hash `backlog`: `works`: set once the endpoint has succeeded. `succeededAt`: time in ms of the last
--- success. `probedAt`: time in ms at which a delivery last became pending as a probe.
+-- success. `probedAt`: time in ms at which a delivery last became pending as a probe. `refilledAt`: time in ms of the
+-- last refill.
 -- @constant MAX_REFILL  Maximum number of deliveries that one refill makes pending.
 --- @include "delivery-keys.lua"
 --- @include "pace.lua"
 
 local MAX_PENDING, MAX_PENDING_DEAD, DEAD_AFTER_MS, PROBE_MS = 20000, 500, 60000, 20000
+local REFILL_MS = 1000
 
 local function backlog(endpoint) return base .. 'endpoint:' .. endpoint .. ':backlog' end
 local function pending_at(endpoint) return redis.call('ZCARD', listed(endpoint, 'pending')) end
@@ -35,9 +37,14 @@ end
 local function refill_from(endpoint)
   if not behind(endpoint) then return nil, 0 end
   local max, pending = max_pending(endpoint), pending_at(endpoint)
-  -- Each refill reads the log, so a refill starts only when a tenth of the limit is free.
-  if pending <= max * 0.9 then return NOW, math.min(max - pending, MAX_REFILL) end
-  if max == MAX_PENDING or pending >= MAX_PENDING then return nil, 0 end
+  -- Each refill reads the log. If less than a tenth of the limit is free, there is at most one refill per second.
+  local room = math.min(max - pending, MAX_REFILL)
+  if pending <= max * 0.9 then return NOW, room end
+  if pending >= MAX_PENDING then return nil, 0 end
+  if max == MAX_PENDING then
+    local refilled = tonumber(redis.call('HGET', backlog(endpoint), 'refilledAt') or 0)
+    return math.max(refilled + REFILL_MS, NOW), room
+  end
   local probed = tonumber(redis.call('HGET', backlog(endpoint), 'probedAt') or 0)
   return math.max(probed + PROBE_MS, NOW), 1
 end

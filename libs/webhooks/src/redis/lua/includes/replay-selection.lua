@@ -2,15 +2,22 @@
 -- @uses scope  Scope of the replay: 'all', 'missed', 'failed' or 'pending'.
 --- @include "creation.lua"
 
--- Returns what a replay does with the delivery of an event at this position: 'create', 'restart' or 'expedite', or nil
--- for nothing. If the backlog is full, nothing becomes pending. Also returns the delivery's status. Changes nothing.
+-- True if the event at this position waits for room in the backlog of an ordered endpoint. Refills create the
+-- deliveries of such events in the order of the log, so a replay must not create some of them earlier.
+local function waits_in_order(endpoint, position)
+  if not endpoint_of(endpoint).ordered then return false end
+  local from, to = behind(endpoint)
+  return from and not is_after(from, position) and not is_after(position, to)
+end
+
+-- Returns what a replay does with the delivery of an event at this position: 'create', 'restart' or 'expedite'; 'full'
+-- if the backlog has no room for the delivery; or nil for nothing. Also returns the delivery's status. Changes nothing.
 local function replay_action(endpoint, id, position)
   if endpoint_of(endpoint).state ~= 'enabled' then return nil end
   local status, missed = unpack(redis.call('HMGET', delivery(id), 'status', 'missed'))
   if status == 'pending' then
     return scope == 'pending' and is_waiting(endpoint, id) and 'expedite' or nil, status
   end
-  if pending_of(endpoint) >= MAX_PENDING then return nil, status end
   local is_failed, is_missed = false, false
   if status then
     is_failed, is_missed = status == 'failed', status == 'failed' and missed == '1'
@@ -18,5 +25,7 @@ local function replay_action(endpoint, id, position)
     is_missed = is_in_gap(gaps(endpoint), position)
   end
   local is_selected = scope == 'all' or (scope == 'failed' and is_failed) or (scope == 'missed' and is_missed)
-  return is_selected and (status and 'restart' or 'create') or nil, status
+  if not is_selected or (not status and waits_in_order(endpoint, position)) then return nil, status end
+  if pending_of(endpoint) >= MAX_PENDING then return 'full', status end
+  return status and 'restart' or 'create', status
 end
