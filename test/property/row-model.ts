@@ -98,6 +98,8 @@ export interface Summary {
   /** The last message that upstream shows. */
   lastPresent: RowMessage | undefined;
   lastOutbound: RowMessage | undefined;
+  /** The last outbound message that upstream shows. */
+  lastPresentOutbound: RowMessage | undefined;
   /** Inbound messages after the last outbound one, the first first. */
   waiting: RowMessage[];
 }
@@ -109,6 +111,7 @@ export function summaryOf({ messages }: RowContact): Summary {
     last: sorted.at(-1),
     lastPresent: sorted.findLast(({ isAbsent }) => !isAbsent),
     lastOutbound: sorted[at],
+    lastPresentOutbound: sorted.findLast(({ kind, isAbsent }) => kind === 'outbound' && !isAbsent),
     waiting: sorted.slice(at + 1).filter(({ kind }) => kind === 'inbound'),
   };
 }

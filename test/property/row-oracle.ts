@@ -349,9 +349,12 @@ export class RowOracle {
       if (type === 'message.received' && message !== undefined) contact.unread.set(id, message);
       else if (type === 'message.deleted') contact.unread.delete(id);
     }
-    const { lastOutbound } = summaryOf(contact);
-    if (lastOutbound === undefined) return;
-    forgetUnreadUpTo(contact, lastOutbound);
+    const { lastOutbound, lastPresentOutbound } = summaryOf(contact);
+    // The row may lack an outbound message that upstream no longer shows. Older messages may then count as unread.
+    const mayBeLacking = contact.mayLackMessages && lastOutbound !== lastPresentOutbound;
+    if (mayBeLacking) contact.isUnreadOpen = true;
+    const upTo = mayBeLacking ? lastPresentOutbound : lastOutbound;
+    if (upTo !== undefined) forgetUnreadUpTo(contact, upTo);
   }
 
   private noteReplaced(contact: RowContact, before: NumberRows): void {
