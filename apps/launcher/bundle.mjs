@@ -112,7 +112,7 @@ const CHEAP_HELPER =
 function withCheapNames(texts) {
   if (texts.some((text) => text.includes('__name=(')) && !texts.some((text) => text.includes(HELPER)))
     throw new Error(
-      'The function `__name` in the bundles differs from the function that bundle.mjs replaces. Set the constant HELPER in bundle.mjs to the function that esbuild writes now.',
+      'The bundles contain the function `__name` in another form than bundle.mjs expects. Set the constant HELPER in bundle.mjs to the form that esbuild writes now.',
     );
   return texts.map((text) => text.replace(HELPER, CHEAP_HELPER));
 }

@@ -76,10 +76,13 @@ describe('a command with an option for a future time', () => {
     ['--send-at', ['send', '+15551230001', 'Hello', '--send-at', '9']],
     ['--expires-at', ['send', '+15551230001', 'Hello', '--expires-at', '30m']],
     ['--expires-at', ['keys', 'create', 'a key', '--scopes', 'admin', '--expires-at', '30d']],
-  ])('rejects an age or a number as the value of %s, and makes no request', async (option, parameters) => {
-    await expect(run(...parameters)).rejects.toThrow(`${option}: ${parameters.at(-1) ?? ''} is not a time`);
-    expect(requests).toEqual([]);
-  });
+  ])(
+    'rejects a number or a duration as the value of %s, and makes no request',
+    async (option, parameters) => {
+      await expect(run(...parameters)).rejects.toThrow(`${option}: ${parameters.at(-1) ?? ''} is not a time`);
+      expect(requests).toEqual([]);
+    },
+  );
 });
 
 describe('a command with --json', () => {

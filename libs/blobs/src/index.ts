@@ -10,7 +10,7 @@ export {
   type BlobEntry,
   type StoredBlob,
 } from './blob-store.js';
-export { ForeignProcessDetector } from './foreign-process-detector.js';
+export { OtherInstallationDetector } from './other-installation-detector.js';
 export { type BlobPeers, BlobStoreSharingChecker } from './blob-store-sharing-checker.js';
 export { BlobStoreMonitor } from './blob-store-monitor.js';
 export { FileBlobStore } from './file-blob-store.js';

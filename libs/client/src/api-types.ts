@@ -56,7 +56,7 @@ export type SendLookup = {
      */
     contactIds: Array<string>;
     /**
-     * Number of messages that were read to find the message of the send. A message that was read twice counts twice.
+     * Number of messages that the look-up read from the messaging service to find the message of the send. A message that was on two of the pages counts twice.
      */
     messagesRead: number;
     /**
@@ -815,7 +815,7 @@ export type Caller = {
 
 export type AuditEntry = {
     /**
-     * Id of the entry. An entry in the audit logs of two accounts has the same id in both.
+     * Id of the entry. An entry that is in the audit logs of two accounts has the same id in both.
      */
     id: string;
     /**

@@ -22,7 +22,7 @@ export { type ReadResult, RedisEventConsumer } from './redis-event-consumer.js';
 export { RedisEventLog } from './redis-event-log.js';
 export { RedisEventLogNotifier } from './redis-event-log-notifier.js';
 export { RedisEventLogTrimSchedule } from './redis-event-log-trim-schedule.js';
-export { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js';
+export { parseRedisStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 export {
   type ReaderLease,
   EventLogReaderLeaseLostError,

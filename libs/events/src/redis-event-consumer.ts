@@ -2,7 +2,7 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { LoggedEvent } from './event.js';
 import { eventLogRedisKeys } from './redis-append.js';
 import { eventLogReaderLeaseRedisKey } from './redis-event-log-reader-lease.js';
-import { parseEventStreamEntry, type StreamEntry } from './redis-stream-entry.js';
+import { parseRedisStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 
 const readNewEventsScript = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');
 
@@ -70,7 +70,7 @@ export class RedisEventConsumer {
     };
     if (waitMs > 0) return { kind: 'elsewhere', forMs: waitMs };
     if (restarted !== '') this.onRestart(restarted);
-    const events = entries.flatMap((entry) => parseEventStreamEntry(this.account, entry) ?? []);
+    const events = entries.flatMap((entry) => parseRedisStreamEntry(this.account, entry) ?? []);
     return events.length === 0 ? { kind: 'nothing' } : { kind: 'events', events };
   }
 

@@ -12,7 +12,7 @@ import {
 import type { LoggedEvent, NewEvent } from './event.js';
 import { EVENT_TYPES } from './event-type.js';
 import { appendEventsLuaArguments, eventId, eventLogRedisKeys } from './redis-append.js';
-import { parseEventStreamEntry } from './redis-stream-entry.js';
+import { parseRedisStreamEntry } from './redis-stream-entry.js';
 
 const appendEventsScript = LuaScript.from(import.meta.url, 'lua/append.lua');
 
@@ -73,7 +73,7 @@ export class RedisEventLog implements EventLog {
     for (let scanned = 0; scanned < MAX_SCANNED && events.length < count; scanned += size) {
       const entries = await this.redis.xrevrange(log, from, '-', 'COUNT', size);
       for (const entry of entries) {
-        const event = parseEventStreamEntry(account, entry);
+        const event = parseRedisStreamEntry(account, entry);
         if (event !== undefined && events.length < count && matchesEventFilter(filter, event))
           events.push(event);
       }
@@ -94,7 +94,7 @@ export class RedisEventLog implements EventLog {
     const position = await this.redis.hget(logIndex, id);
     if (position === null) return undefined;
     const [entry] = await this.redis.xrange(log, position, position);
-    return entry === undefined ? undefined : parseEventStreamEntry(account, entry);
+    return entry === undefined ? undefined : parseRedisStreamEntry(account, entry);
   }
 
   async findRevision(
@@ -160,7 +160,7 @@ export class RedisEventLog implements EventLog {
   private async chunk(account: string, after: string, size: number): Promise<LoggedEvent[]> {
     const { log } = eventLogRedisKeys(this.keys(account));
     const entries = await this.redis.xrange(log, `(${after}`, '+', 'COUNT', size);
-    return entries.flatMap((entry) => parseEventStreamEntry(account, entry) ?? []);
+    return entries.flatMap((entry) => parseRedisStreamEntry(account, entry) ?? []);
   }
 
   private async state(account: string): Promise<{ epoch: string; last: string; trimmed: string }> {

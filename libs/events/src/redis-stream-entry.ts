@@ -9,7 +9,7 @@ import type { LoggedEvent } from './event.js';
 export type StreamEntry = [position: string, fields: string[] | null];
 
 /** Returns the event that a stream entry records, or undefined for a deleted entry. */
-export function parseEventStreamEntry(
+export function parseRedisStreamEntry(
   account: string,
   [position, fields]: StreamEntry,
 ): LoggedEvent | undefined {

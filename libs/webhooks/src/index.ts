@@ -77,4 +77,4 @@ export { type RequestedDelivery, SingleEventDeliverer } from './dispatch/single-
 export { EventReplayer, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replayer.js';
 export { type Resolver, createHostNameResolver } from './destination/resolver.js';
 export type { RetryPolicy } from './delivery/retry-policy.js';
-export { WebhookConflictError } from './endpoint/webhook-conflict.js';
+export { WebhookStateConflictError } from './endpoint/webhook-state-conflict.js';

@@ -190,7 +190,7 @@ describe('a poll', () => {
 });
 
 describe('two concurrent polls of one contact', () => {
-  it('emit each change once, because the poll that commits last starts over', async () => {
+  it('emit each change once, because the second commit is refused and its poll starts over', async () => {
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
     const ids = harness.createMessages(contactId, { count: 25, intervalMs: 10 });

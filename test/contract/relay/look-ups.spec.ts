@@ -99,7 +99,7 @@ describe('the look-ups of a send', () => {
       expect(data['send'] ?? {}).not.toHaveProperty('lookups');
   });
 
-  it('are also recorded if the send is accepted and its message does not appear', async () => {
+  it('are recorded even if the send is accepted and its message does not appear', async () => {
     relay.harness.control('settings', { sendLostProbability: 1 });
     relay.harness.createContact(NUMBER);
     await relay.harness.sweep();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { RedisDeliveriesOverviewReader, WebhookConflictError } from '#webhooks';
+import { RedisDeliveriesOverviewReader, WebhookStateConflictError } from '#webhooks';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
 
@@ -85,12 +85,12 @@ describe('the filter of a webhook', () => {
     const ids: string[] = [];
     for (let n = 0; n < MAX_LARGEST; n += 1) ids.push(await subscribe(LARGEST));
     const refused = await subscribe(['one more']).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(WebhookConflictError);
+    expect(refused).toBeInstanceOf(WebhookStateConflictError);
     expect(String(refused)).toMatch(/contactIds: .*1048576 bytes.*Shorten the contactIds.*omit contactIds/);
     // Endpoints without a filter, smaller filters and other changes are still accepted.
     const all = await subscribe();
     await expect(on.harness.endpoints.change(ACCOUNT, all, { contactIds: ['c1'] })).rejects.toThrow(
-      WebhookConflictError,
+      WebhookStateConflictError,
     );
     await on.harness.endpoints.change(ACCOUNT, ids[0] ?? '', { description: 'mine' });
     await on.harness.endpoints.change(ACCOUNT, ids[0] ?? '', { contactIds: LARGEST.slice(1) });
@@ -103,6 +103,6 @@ describe('the filter of a webhook', () => {
     for (let n = 0; n < MAX_LARGEST; n += 1) await subscribe(LARGEST);
     const filters = `${on.harness.prefix}:{${ACCOUNT}}:webhooks:filters`;
     await on.harness.redis.del(filters);
-    await expect(subscribe(LARGEST)).rejects.toThrow(WebhookConflictError);
+    await expect(subscribe(LARGEST)).rejects.toThrow(WebhookStateConflictError);
   });
 });

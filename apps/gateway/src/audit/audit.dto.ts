@@ -28,7 +28,8 @@ export class AuditQuery {
 export class AuditEntryView implements AuditEntry {
   @ApiProperty({
     example: 'aud_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
-    description: 'Id of the entry. An entry in the audit logs of two accounts has the same id in both.',
+    description:
+      'Id of the entry. An entry that is in the audit logs of two accounts has the same id in both.',
   })
   id!: string;
   @ApiProperty({ format: 'date-time', description: 'Time of the action.' }) at!: string;

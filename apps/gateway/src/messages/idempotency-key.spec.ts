@@ -7,7 +7,7 @@ it('the Idempotency-Key header is found in any letter case, even beside headers 
   expect(readIdempotencyKey([])).toBeUndefined();
 });
 
-it('a repeated Idempotency-Key header is rejected, in any letter case', () => {
+it('a repeated Idempotency-Key header is rejected, whatever the letter case of its name', () => {
   expect(() => readIdempotencyKey(['Idempotency-Key', 'k', 'idempotency-key', 'k'])).toThrow(
     'must occur only once in the request',
   );

@@ -18,7 +18,7 @@ import {
   UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { ForbiddenDestinationError, ReplayTooLargeError, WebhookConflictError } from '#webhooks';
+import { ForbiddenDestinationError, ReplayTooLargeError, WebhookStateConflictError } from '#webhooks';
 import { fastifyProblem, isBrokenBody } from './fastify-problem.js';
 import { invalid, Problem, retryAfter, unavailable } from './problem.js';
 import { isStoreFault } from './store-fault.js';
@@ -72,7 +72,7 @@ const RULES: readonly Rule[] = [
       message: `must be closer to \`since\`, because one replay covers at most ${maxEvents} events; use several replays, and set \`until\` to ${maxUntil} in the first one`,
     }),
   ),
-  rule(WebhookConflictError, ({ message }) => new Problem('conflict', message)),
+  rule(WebhookStateConflictError, ({ message }) => new Problem('conflict', message)),
   rule(UpstreamStatusError, upstreamStatus),
   rule(UpstreamUnavailableError, (cause) =>
     upstreamUnavailable(

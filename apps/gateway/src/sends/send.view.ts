@@ -65,7 +65,7 @@ class SendLookupDto implements SendLookup {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of messages that were read to find the message of the send. A message that was read twice counts twice.',
+      'Number of messages that the look-up read from the messaging service to find the message of the send. A message that was on two of the pages counts twice.',
   })
   messagesRead!: number;
   @ApiProperty({

@@ -108,7 +108,7 @@ export class SendsController {
           unresolved(
             id,
             'unavailable',
-            'The send was not resolved, because Redis did not answer for an earlier send of the request.',
+            'The send was skipped, because Redis had not answered when an earlier send of the request was resolved.',
           ),
         );
       else results.push(await this.resultOf(account, id, outcome, results.length === 0));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Queue } from 'bullmq';
-import { ForeignProcessDetector } from '#blobs';
+import { OtherInstallationDetector } from '#blobs';
 import {
   BullmqHintQueue,
   heartbeatSetRedisKey,
@@ -17,7 +17,7 @@ import {
   BullmqRelayJobs,
   UnusedFileRemover,
   LaneRunner,
-  RelayJobsWithScheduledReconciliation,
+  ReconciliationSchedulingRelayJobs,
   RedisRelayDueTimeReader,
   type RelayJobs,
   PeriodicRelayTasks,
@@ -44,7 +44,7 @@ export interface RelayRole {
 export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['relay']>): RelayRole {
   const { environment, logger, upstream, lookup, sends, blobs, agendas, metrics, wakeUps } = core;
   const settings = relaySettingsFrom(environment);
-  const jobs = new RelayJobsWithScheduledReconciliation(
+  const jobs = new ReconciliationSchedulingRelayJobs(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
     agendas.relay.hints,
   );
@@ -81,7 +81,7 @@ function roundsOf(
     files: new UnusedFileRemover(
       sends,
       blobs,
-      new ForeignProcessDetector(
+      new OtherInstallationDetector(
         blobs,
         instance.name,
         () => runningProcesses(redis, environment.REDIS_KEY_PREFIX),

@@ -42,13 +42,15 @@ export interface Coverage {
 }
 
 /**
- * Combines pages of one list that were read at different times. Returns messages older than `from`, without a gap.
+ * Combines overlapping pages of one list, which were read at different times. Returns messages older than `from`,
+ * without a gap.
  *
- * A page is used if it contains the newest message of the list, a message newer than `from`, or a message of another
- * used page. Other pages are ignored, because messages between them and the used pages may be missing.
+ * The first page of the result contains the newest message of the list or a message newer than `from`. Every page that
+ * has a message in common with a page of the result is added to the result. Other pages are ignored, because messages
+ * between them and the result may be missing.
  *
- * Messages with the oldest timestamp of the used pages are left out, because more messages with this timestamp may be
- * on a page that was not read. They are returned only if the used pages contain the oldest message of the list.
+ * The messages of the result with the oldest timestamp are left out, because more messages with this timestamp may be
+ * on a page that was not read. If the result contains the oldest message of the list, nothing is left out.
  *
  * @param from position in the timeline; undefined if the newest messages are wanted
  */

@@ -15,7 +15,7 @@ import {
   isMessageChangeEmitted,
   chooseFingerprintToStore,
   NO_MESSAGE_DIFFERENCE,
-  chooseFingerprintForUnemittedChange,
+  chooseFingerprintAfterChangeWithoutEvent,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
 import {
@@ -177,7 +177,7 @@ function alteration(
   const isFormEmitted = isMessageChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
     ? chooseFingerprintToStore(message, seen, volatile)
-    : chooseFingerprintForUnemittedChange(message, seen, form, volatile);
+    : chooseFingerprintAfterChangeWithoutEvent(message, seen, form, volatile);
   if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
   const known: KnownMessage = {
     ...before,

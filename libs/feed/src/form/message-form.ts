@@ -96,12 +96,12 @@ export function chooseFingerprintToStore(
 }
 
 /**
- * Returns the fingerprint to store for a message whose change emits no event. Returns undefined if the stored
- * fingerprint must not be replaced, because it is still correct, or because a later read must detect the change
- * again.
+ * Returns the new fingerprint to store for a message, if the change of the message emits no event. Returns undefined if
+ * the stored fingerprint must not be replaced, because it is still correct, or because a later read must detect the
+ * change again.
  * @param seen fingerprint of the message as just read
  */
-export function chooseFingerprintForUnemittedChange(
+export function chooseFingerprintAfterChangeWithoutEvent(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   change: MessageDifference,

@@ -288,7 +288,7 @@ export class CommittingPageReader {
     return true;
   }
 
-  /** Returns the snapshots of the messages on this page and on the pages that wait for their commit. */
+  /** Returns what is stored of the messages on this page and on the earlier pages that are not committed yet. */
   private async snapshotsOf({ ids, newIds }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
     const isLookedUp = ids.every((id) => this.lastKnown.has(id) || newIds.includes(id));
     if (isLookedUp && this.heldPages.length === 0) return this.lastKnown;
@@ -363,7 +363,7 @@ export class CommittingPageReader {
   }
 }
 
-/** Returns true if an earlier read of the contact found a message that upstream fails to return. */
+/** Returns true if requests for a certain message of the contact failed in an earlier read, so that it was left out. */
 export function hasFailingMessage({ unreadable }: Pick<PollState, 'unreadable'>): boolean {
   return addUnreadableElementHashes(unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0;
 }

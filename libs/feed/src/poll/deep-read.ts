@@ -184,8 +184,9 @@ export class DeepRead {
   private async readUnsettledOldestFirst(): Promise<'all' | 'end' | 'stopped'> {
     const { length, head } = this.pages.state.pollState;
     const { limit } = this.requestForLastPage(length);
-    // The read starts with the page that contains the newest message outside the head, and goes back to page 1. The
-    // head may begin in the middle of this page, because the head may have been read with a different limit.
+    // The list is sorted oldest first, so the head is at its end. The read starts with the page that contains the newest
+    // message before the head, and goes back to page 1. The first page that is read may also contain the beginning of
+    // the head, because the head may have been read with a different limit.
     const older = length - splitIdHashes(head).length;
     for (let page = Math.max(Math.ceil(older / limit), 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';
@@ -209,10 +210,10 @@ export class DeepRead {
       // no reason to read the pages again.
       const isWhole = this.reader.skipped === 0;
       const isMissing = this.stable && isWhole && this.areSomeMissing();
-      // At the first read of a contact, all messages are new. New messages are then no reason to read the pages
-      // again.
       const mayHaveMissed = !this.stable && this.hasShifted();
       const foundNew = this.pages.foundNew && pages > 1 && isWhole;
+      // If there are new messages, they may have moved other messages to pages that were already read, so the pages are
+      // read again. At the first read of a contact, all messages are new, so new messages are no reason to read again.
       const again = isFirst ? mayHaveMissed : foundNew;
       if (again) continue;
       if (!isMissing || !mayRepeatForMissing) break;

@@ -73,8 +73,8 @@ export class PollCommitter {
 
   /**
    * Commits a read of messages.
-   * @param known snapshots of the known messages among those that were read, by message id; at the end of a
-   * deep read, snapshots of all known messages of the contact
+   * @param known what is stored of the messages that were read, by message id; at the end of a deep read, what is stored
+   * of all known messages of the contact
    * @returns true if the read was committed or contained nothing to commit; false if another read of the
    * contact was committed meanwhile
    */

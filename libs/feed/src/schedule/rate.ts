@@ -136,8 +136,9 @@ function startsPerMs(state: MessageRateState, age: number): number {
 
 /**
  * Returns the expected rate of messages that continue the current burst of messages, in messages per millisecond.
- * The pace of the burst is estimated from few time gaps, so the time to the next message has a Pareto
- * (Lomax) distribution: the longer the silence, the slower the burst may have been from the start.
+ * The longer the silence, the lower the rate: the pace of the burst is estimated from only a few time gaps, so a long
+ * silence suggests that the burst is slower than estimated. (The time to the next message then has a Lomax
+ * distribution.)
  * @param age time since the last message, in milliseconds
  */
 function followsPerMs(state: MessageRateState, age: number): number {

@@ -26,8 +26,8 @@ const FIRST_OPTIONAL = 8;
 
 /**
  * Packs the state of a contact's reads, in this order: the format version, the page order, bits that say which
- * optional values are present, and the values. Integers have a variable length. `head`, `epoch` and `unreadable` are stored
- * as bytes.
+ * optional values are present, and the values. Integers have a variable length. Each of `head`, `epoch`
+ * and `unreadable` is stored as its length and its bytes.
  */
 export function packPollState(pollState: PollState): Buffer {
   const { epoch, unreadable } = pollState;

@@ -3,10 +3,7 @@ import { withDeadline } from '../time/deadline.js';
 import { batchWritesTo } from './write-batching.js';
 import type { RedisAddress } from '../environment/redis-address.js';
 
-/**
- * Options of a connection. The option `replyMapping` is left out, because its type does not allow undefined. The
- * library's default value of this option applies.
- */
+/** RedisOptions without the option `replyMapping`, which may be undefined there. The constructors reject undefined. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** A connection to a single Redis server, to one behind Sentinel, or to a Redis Cluster. */

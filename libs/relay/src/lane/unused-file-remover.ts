@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '#platform';
-import type { BlobEntry, BlobStore, ForeignProcessDetector } from '#blobs';
+import type { BlobEntry, BlobStore, OtherInstallationDetector } from '#blobs';
 import { mayStillNeedFile } from '../send/file-rule.js';
 import { sendIdOfUploadedFile } from '../send/file-owner.js';
 import type { RelayStore } from '../send/relay-store.js';
@@ -27,7 +27,7 @@ export class UnusedFileRemover {
   constructor(
     private readonly store: Pick<RelayStore, 'find'>,
     private readonly blobs: BlobStore,
-    private readonly foreign: Pick<ForeignProcessDetector, 'hasForeignProcesses'>,
+    private readonly foreign: Pick<OtherInstallationDetector, 'hasForeignProcesses'>,
     private readonly clock: Clock,
     private readonly logger: Logger,
     private readonly randomHex: RandomHex,

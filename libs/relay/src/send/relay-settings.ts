@@ -41,7 +41,7 @@ export function confirmationPeriodMs({ file, fileUrl }: SendOrder, settings: Rel
 /** Time by which the lease of a POST is longer than the timeout of the POST, in milliseconds. */
 const LEASE_MARGIN_MS = 5_000;
 
-/** Returns the time for which a send counts as being posted, in milliseconds. The POST ends within this time. */
+/** Returns the duration of the lease for the POST of a send, in milliseconds. The POST ends within this time. */
 export function postRequestLeaseMs({ postTimeoutMs }: Pick<RelaySettings, 'postTimeoutMs'>): number {
   return postTimeoutMs + LEASE_MARGIN_MS;
 }

@@ -98,9 +98,10 @@ export class JsonListScanner {
   }
 
   /**
-   * Ends the scan and finds the wanted list: it is the reply itself, or it is in the field `name` or another usual
-   * field such as `data`. Returns the position of the wanted list among all lists of the reply, from 0.
-   * @throws {UpstreamReplyUnreadableError} if the wanted list is missing or the reply is incomplete
+   * Ends the scan and finds the list of contacts or messages in the reply: the reply is this list, or an object with
+   * this list in a field. Returns the position of the list among all lists of the reply, from 0.
+   * @param name name of the field that should contain the list; other usual names, such as `data`, are tried too
+   * @throws {UpstreamReplyUnreadableError} if the list is missing or the reply is incomplete
    */
   end(name: string): number {
     if (this.where !== 'around' || this.depth > 0) throw notJson();

@@ -4,7 +4,7 @@ import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-stor
 import type { Delivery } from './delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { tryToWakeWorker } from './wake-worker.js';
-import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
+import { createWebhookDisabledError, WebhookStateConflictError } from '../endpoint/webhook-state-conflict.js';
 
 /** The operations on deliveries that the API offers to callers: find, list and retry. */
 export class DeliveryManager {
@@ -36,7 +36,7 @@ export class DeliveryManager {
   /**
    * Makes a delivery due now. A finished delivery becomes pending again, and starts its retry schedule from the
    * beginning. Returns undefined if the delivery does not exist.
-   * @throws {WebhookConflictError} if the webhook is disabled or removed, or if the event log no longer contains the
+   * @throws {WebhookStateConflictError} if the webhook is disabled or removed, or if the event log no longer contains the
    * event
    */
   async retry(account: string, id: string): Promise<Delivery | undefined> {
@@ -46,13 +46,13 @@ export class DeliveryManager {
       case 'unknown':
         return undefined;
       case 'lost':
-        throw new WebhookConflictError(
+        throw new WebhookStateConflictError(
           `The event ${delivery.eventId} was removed from the log, so it cannot be delivered.`,
         );
       case 'disabled':
         throw createWebhookDisabledError('The event would not be delivered');
       case 'removed':
-        throw new WebhookConflictError('The webhook of this delivery was removed.');
+        throw new WebhookStateConflictError('The webhook of this delivery was removed.');
       case 'retried':
         await tryToWakeWorker(this.jobs, this.logger, account, delivery.endpointId);
         return this.store.find(account, id);

@@ -6,7 +6,7 @@ import { isEventForEndpoint } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import { readEventsInTimeWindow, type TimeWindow } from './log-window.js';
-import { createWebhookDisabledError } from '../endpoint/webhook-conflict.js';
+import { createWebhookDisabledError } from '../endpoint/webhook-state-conflict.js';
 
 /** Max events that one replay reads, so that the request does not take too long. */
 const MAX_EVENTS = 50_000;
@@ -51,7 +51,7 @@ export class EventReplayer {
   /**
    * Makes the deliveries of the selected events pending and due now. Returns the number of changed deliveries, or
    * undefined if the endpoint does not exist.
-   * @throws {WebhookConflictError} if the endpoint is disabled
+   * @throws {WebhookStateConflictError} if the endpoint is disabled
    * @throws {ReplayTooLargeError} if the time window contains too many events
    */
   async start(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {

@@ -5,7 +5,7 @@ import type { DeliveryStore } from '../delivery/delivery-store.js';
 import { type Delivery, deliveryId } from '../delivery/delivery.js';
 import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { createWebhookDisabledError, WebhookConflictError } from '../endpoint/webhook-conflict.js';
+import { createWebhookDisabledError, WebhookStateConflictError } from '../endpoint/webhook-state-conflict.js';
 
 /** Result of a requested delivery: the delivery, or the information that the endpoint or the event does not exist. */
 export type RequestedDelivery =
@@ -24,7 +24,7 @@ export class SingleEventDeliverer {
   /**
    * Delivers an event to an endpoint now: for the first time, or again. The endpoint's filter is ignored, because the
    * caller chose the event. A pending delivery becomes due now; a finished delivery restarts its retry schedule.
-   * @throws {WebhookConflictError} if the endpoint is disabled or has too many pending deliveries
+   * @throws {WebhookStateConflictError} if the endpoint is disabled or has too many pending deliveries
    */
   async deliver(account: string, endpointId: string, eventId: string): Promise<RequestedDelivery> {
     const endpoint = await this.endpoints.find(account, endpointId);
@@ -39,7 +39,7 @@ export class SingleEventDeliverer {
       case 'disabled':
         throw createWebhookDisabledError('The event would not be delivered');
       case 'full':
-        throw new WebhookConflictError(
+        throw new WebhookStateConflictError(
           'The webhook has the maximum number of pending deliveries. Request the delivery again when there are fewer.',
         );
       case 'due': {

@@ -16,7 +16,7 @@ export function contactFilterSizeInBytes(contactIds: readonly string[] | null): 
 export interface EndpointStore {
   /**
    * Stores a new endpoint.
-   * @throws {WebhookConflictError} if the account has too many endpoints, or if the total size of the account's
+   * @throws {WebhookStateConflictError} if the account has too many endpoints, or if the total size of the account's
    * contact filters would be too large
    */
   add(account: string, endpoint: StoredEndpoint): Promise<void>;
@@ -34,7 +34,7 @@ export interface EndpointStore {
   /**
    * Replaces an endpoint with the result of `change`. Returns the new endpoint, or undefined if the endpoint does not
    * exist. Calls `change` again if another process changed the endpoint meanwhile, so that no change is lost.
-   * @throws {WebhookConflictError} if the total size of the account's contact filters would be too large
+   * @throws {WebhookStateConflictError} if the total size of the account's contact filters would be too large
    */
   change(
     account: string,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
-  parseEventStreamEntry,
+  parseRedisStreamEntry,
   type ReaderLease,
   EventLogReaderLeaseLostError,
   eventLogReaderLeaseRedisKey,
@@ -232,7 +232,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   ): EventContent | undefined {
     if (body !== '') return { body };
     if (entry === '') return this.recent.contentOf(account, eventId);
-    const event = parseEventStreamEntry(account, entry);
+    const event = parseRedisStreamEntry(account, entry);
     if (event === undefined) throw new Error('The log has an entry without fields.');
     return contentOfEvent(event);
   }

@@ -12,7 +12,7 @@ import {
   type StoredEndpoint,
   serializeEndpoint,
 } from '../endpoint/stored-endpoint.js';
-import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
+import { WebhookStateConflictError } from '../endpoint/webhook-state-conflict.js';
 
 const addEndpointScript = LuaScript.from(import.meta.url, 'lua/add-endpoint.lua');
 
@@ -51,7 +51,7 @@ export class RedisEndpointStore implements EndpointStore {
     );
     if (added === 'filters') throw filtersConflict();
     if (added !== 'added') {
-      throw new WebhookConflictError(
+      throw new WebhookStateConflictError(
         `The account has reached its limit of ${MAX_ENDPOINTS_PER_ACCOUNT} webhooks. Delete one first.`,
       );
     }
@@ -186,8 +186,8 @@ function bytesOf(before: StoredEndpoint, after: StoredEndpoint): { bytes: number
   return { bytes, grows: bytes > contactFilterSizeInBytes(before.contactIds) ? 1 : 0 };
 }
 
-function filtersConflict(): WebhookConflictError {
-  return new WebhookConflictError(
+function filtersConflict(): WebhookStateConflictError {
+  return new WebhookStateConflictError(
     `contactIds: the webhooks of an account may have at most ${MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT} bytes of contact ids in total. ` +
       'Shorten the contactIds of this or another webhook, or omit contactIds and filter the events at the receiver.',
   );

@@ -3,7 +3,7 @@ import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { generateSigningSecret } from '../endpoint/signature.js';
 import type { StoredEndpoint, StoredSecret } from '../endpoint/stored-endpoint.js';
-import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
+import { WebhookStateConflictError } from '../endpoint/webhook-state-conflict.js';
 
 /** Max valid secrets of one endpoint. Each attempt is signed with all of them. */
 const MAX_SECRETS = 5;
@@ -34,7 +34,7 @@ export class EndpointSecretManager {
   /**
    * Gives an endpoint a new secret. Previous secrets stay valid for `overlapSeconds`, unless they expire earlier.
    * Returns undefined if the endpoint does not exist.
-   * @throws {WebhookConflictError} if the endpoint would have too many valid secrets
+   * @throws {WebhookStateConflictError} if the endpoint would have too many valid secrets
    */
   async rotate(account: string, id: string, overlapSeconds: number): Promise<Rotation | undefined> {
     const secret = generateSigningSecret();
@@ -55,7 +55,7 @@ export class EndpointSecretManager {
       .filter(({ expiresAt }) => expiresAt > now);
     if (ending.length < MAX_SECRETS) return ending;
     const first = new Date(Math.min(...ending.map(({ expiresAt }) => expiresAt))).toISOString();
-    throw new WebhookConflictError(
+    throw new WebhookStateConflictError(
       `The webhook already has ${ending.length} valid secrets. Rotate again after ${first}, when the first secret expires, ` +
         'or with a shorter overlapSeconds: 0 ends all of them at once.',
     );

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { EventLog } from '#events';
 import { deliveryId } from '../delivery/delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { createWebhookDisabledError } from '../endpoint/webhook-conflict.js';
+import { createWebhookDisabledError } from '../endpoint/webhook-state-conflict.js';
 
 /** The ids of a test event and of its delivery. */
 export interface StartedTest {
@@ -23,7 +23,7 @@ export class TestEventSender {
 
   /**
    * Records a test event for an endpoint. Returns undefined if the endpoint does not exist.
-   * @throws {WebhookConflictError} if the endpoint is disabled
+   * @throws {WebhookStateConflictError} if the endpoint is disabled
    */
   async start(account: string, id: string): Promise<StartedTest | undefined> {
     const endpoint = await this.endpoints.find(account, id);

@@ -1,10 +1,10 @@
 /**
  * Thrown if the state of a webhook or delivery does not allow a request. The message says why, and what to do about it.
  */
-export class WebhookConflictError extends Error {
+export class WebhookStateConflictError extends Error {
   constructor(reason: string) {
     super(reason);
-    this.name = 'WebhookConflictError';
+    this.name = 'WebhookStateConflictError';
   }
 }
 
@@ -12,8 +12,8 @@ export class WebhookConflictError extends Error {
  * Returns the error for a request that fails because the webhook is disabled.
  * @param consequence clause that says what the request would not achieve, such as "A test would not be delivered"
  */
-export function createWebhookDisabledError(consequence: string): WebhookConflictError {
-  return new WebhookConflictError(
+export function createWebhookDisabledError(consequence: string): WebhookStateConflictError {
+  return new WebhookStateConflictError(
     `The webhook is disabled. ${consequence}; enable the webhook first: PATCH it with {"enabled": true}.`,
   );
 }

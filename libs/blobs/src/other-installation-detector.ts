@@ -10,7 +10,7 @@ const LIST_TIMEOUT_MS = 2_000;
  * misconfigured (for example, a worker has the wrong `REDIS_URL`), and files in the store may belong to the other
  * installation.
  */
-export class ForeignProcessDetector {
+export class OtherInstallationDetector {
   /**
    * @param name name of this process, which has a marker in the store
    * @param running returns the names of all running processes of this installation

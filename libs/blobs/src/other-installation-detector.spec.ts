@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
 import { FileBlobStore } from './file-blob-store.js';
-import { ForeignProcessDetector } from './foreign-process-detector.js';
+import { OtherInstallationDetector } from './other-installation-detector.js';
 
 let root: string;
 let store: FileBlobStore;
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 it('a process is foreign as long as it renews its marker in the blob store and is not known to this installation', async () => {
   const known = ['gateway', 'worker'];
-  const check = new ForeignProcessDetector(store, 'worker', () => Promise.resolve(known), logger);
+  const check = new OtherInstallationDetector(store, 'worker', () => Promise.resolve(known), logger);
   await store.mark('gateway');
   expect(await check.hasForeignProcesses()).toBe(false);
   await store.mark('stranger');
@@ -35,9 +35,11 @@ it('a process is foreign as long as it renews its marker in the blob store and i
 
 it('a blob store is assumed to have foreign processes if the running processes cannot be listed, or if the store has too many markers for one listing', async () => {
   const failing = (): Promise<never> => Promise.reject(new Error('Redis is unavailable'));
-  expect(await new ForeignProcessDetector(store, 'worker', failing, logger).hasForeignProcesses()).toBe(true);
+  expect(await new OtherInstallationDetector(store, 'worker', failing, logger).hasForeignProcesses()).toBe(
+    true,
+  );
   const names = Array.from({ length: 1_000 }, (_, n) => `killed-${n}`);
   for (const name of names) await store.mark(name);
   const all = (): Promise<string[]> => Promise.resolve(names);
-  expect(await new ForeignProcessDetector(store, 'worker', all, logger).hasForeignProcesses()).toBe(true);
+  expect(await new OtherInstallationDetector(store, 'worker', all, logger).hasForeignProcesses()).toBe(true);
 });
