@@ -148,10 +148,15 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /** Starts a shell that ends the server when this process ends for any reason. */
-function guard({ pid }: ChildProcess): void {
-  const shell = spawn('/bin/sh', ['-c', 'read -r _; kill -KILL "$1" 2>/dev/null', 'sh', String(pid)], {
+function guard(server: ChildProcess): void {
+  const shell = spawn('/bin/sh', ['-c', 'read -r _; kill -KILL "$1" 2>/dev/null', 'sh', String(server.pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
   shell.unref();
+  server.once('exit', () => {
+    // The id of the ended server may soon belong to another process, which the shell must not end.
+    shell.kill('SIGKILL');
+    shell.stdin.destroy();
+  });
 }
