@@ -26,6 +26,11 @@ export const LIMITS = {
   hangUpMs: 2_000,
   /** Maximum size of one text part of a multipart body. */
   partBytes: 262_144,
+  /**
+   * Maximum size of all text parts of a multipart body together. They stay in memory while the caller sends the rest, and
+   * many callers may do that at once. The longest message has 262,144 bytes.
+   */
+  allPartsBytes: 393_216,
   /** Size of the buffer of a part of a multipart body that is being read. */
   partBufferBytes: 262_144,
   /** Maximum length of a path parameter, in characters. */

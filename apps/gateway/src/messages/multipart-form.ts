@@ -24,6 +24,8 @@ export class MultipartForm {
   readonly fields: Record<string, unknown> = {};
   file: StoredFile | undefined;
   private readonly faults: FieldFault[] = [];
+  /** Size of the text parts that were read, in bytes. */
+  private textBytes = 0;
 
   constructor(
     private readonly request: FastifyRequest,
@@ -77,7 +79,14 @@ export class MultipartForm {
       this.skip(file, { field, message: 'must be a file part with a file name' });
       return;
     }
-    const text = textOf(field, await bytesOf(field, file));
+    const bytes = await bytesOf(field, file);
+    this.textBytes += bytes.length;
+    if (this.textBytes > LIMITS.allPartsBytes)
+      throw new Problem(
+        'payload_too_large',
+        `The text parts of the form exceed the limit of ${LIMITS.allPartsBytes} bytes in total.`,
+      );
+    const text = textOf(field, bytes);
     const value = mimetype.startsWith('application/json') ? parsed(field, text) : text;
     if (Object.hasOwn(this.fields, field)) this.faults.push({ field, message: ONLY_ONCE });
     else this.fields[field] = field === 'metadata' ? readJson(value) : value;

@@ -78,6 +78,21 @@ describe('An upload', () => {
     expect(await gateway.blobs()).toEqual(before);
   });
 
+  it('with text parts above their total limit causes 413 before the whole form is read, so that slow forms cannot fill the memory', async () => {
+    const part = (name: string): string =>
+      `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${'x'.repeat(200_000)}\r\n`;
+    const response = await gateway.fetch('/v1/messages/send', {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+      // The form has no end.
+      body: ReadableStream.from([Buffer.from(part('a') + part('b') + part('c'))]),
+      duplex: 'half',
+    });
+    const problem = await problemOf(response);
+    expect(problem).toMatchObject({ status: 413, code: 'payload_too_large' });
+    expect(problem.detail).toContain('393216 bytes in total');
+  });
+
   it.each([
     ['in the middle of the file', HEAD + 'x'.repeat(200_000)],
     ['after the file', `${HEAD}abc\r\n--x\r\nContent-Disposition: form-data; name="message"\r\n\r\nhal`],
