@@ -1264,11 +1264,11 @@ export type RequestStats = {
 
 export type BacklogStats = {
     /**
-     * Number of sends with the status `queued` or `relaying` in each minute. Null for a minute without a measurement.
+     * Number of sends with the status `queued` or `relaying` in each minute: the mean of one or more measurements. Null for a minute without a measurement.
      */
     sends: Array<number | null>;
     /**
-     * Number of pending deliveries in each minute. Null for a minute without a measurement.
+     * Number of pending deliveries in each minute: the mean of one or more measurements. Null for a minute without a measurement.
      */
     deliveries: Array<number | null>;
 };

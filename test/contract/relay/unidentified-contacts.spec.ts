@@ -72,7 +72,7 @@ describe('while contacts contain no phone number, a send that upstream may have 
     expect(posts()).toBe(1);
   });
 
-  it('is reported once in the log, with the contact that it waits for', async () => {
+  it('is logged once, with the contact whose messages must be read before a second POST', async () => {
     const warn = jest.spyOn(relay.harness.logger, 'warn');
     const contactId = createContact(NUMBER);
     failReads(contactId, 500);

@@ -363,7 +363,7 @@ export class CommittingPageReader {
   }
 }
 
-/** Returns true if requests for a certain message of the contact failed in an earlier read, so that it was left out. */
+/** Returns true if an earlier read left out a message of the contact, because every request for the message failed. */
 export function hasFailingMessage({ unreadable }: Pick<PollState, 'unreadable'>): boolean {
   return addUnreadableElementHashes(unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0;
 }
