@@ -20,7 +20,7 @@ export type { DeliveriesOverview, DeliveriesOverviewReader } from './delivery/de
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';
 export {
   DELIVERY_TASK_NAMES,
-  DeliveryJobsWithScheduledReconciliation,
+  ReconciliationSchedulingDeliveryJobs,
   DUE_DELIVERY_CHECK_DELAY_MS,
 } from './delivery/delivery-hints.js';
 export type { DeliveryJobs } from './delivery/delivery-jobs.js';
@@ -66,7 +66,7 @@ export { EndpointIndex, isEventForEndpoint, type EndpointFilter } from './endpoi
 export { TestEventSender, type StartedTest } from './registry/test-event-sender.js';
 export { EndpointManager } from './registry/endpoint-manager.js';
 export { describeInvalidHeaders, MAX_CUSTOM_HEADERS } from './endpoint/header-rules.js';
-export { RetrySchedulingDeliveryStore } from './redis/retry-scheduling-delivery-store.js';
+export { AgendaNotifyingDeliveryStore } from './redis/agenda-notifying-delivery-store.js';
 export { HttpDeliveryClient } from './destination/http-delivery-client.js';
 export { RedisDeliveriesOverviewReader } from './redis/redis-deliveries-overview.js';
 export { RedisDeliveryStore } from './redis/redis-delivery-store.js';

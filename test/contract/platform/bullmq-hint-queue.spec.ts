@@ -53,7 +53,7 @@ async function empty(): Promise<boolean> {
   return Object.values(await queue.getJobCounts()).every((count) => count === 0);
 }
 
-describe('a wake-up hint for workers', () => {
+describe('a hint for workers', () => {
   it('creates a job even if a job about the same object already waits, because the waiting job may be lost', async () => {
     await hints.add([hint('a', 1), hint('a', 2), hint('b', 3)]);
     await hints.add([hint('a', 4)]);
@@ -73,6 +73,18 @@ describe('a wake-up hint for workers', () => {
     await eventually('the jobs ran', empty);
     await hints.addRecurring([hint('a', 99)]);
     await eventually('the job is processed again', () => ran.includes(99));
+  });
+
+  it('that is marked as recurring is skipped while ten thousand jobs wait, but not afterwards', async () => {
+    await hints.add(Array.from({ length: 9_999 }, (_, i) => hint(`busy ${i}`, i)));
+    await hints.addRecurring([hint('a')]);
+    await hints.addRecurring([hint('b')]);
+    expect(await queue.getWaitingCount()).toBe(10_000);
+    await hints.add([hint('c')]);
+    expect(await queue.getWaitingCount()).toBe(10_001);
+    await queue.drain();
+    await hints.addRecurring([hint('b')]);
+    expect(await queue.getWaitingCount()).toBe(1);
   });
 
   it('can be about an object of any name, and no Redis key contains the name', async () => {

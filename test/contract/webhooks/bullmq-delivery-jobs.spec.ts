@@ -49,7 +49,7 @@ function startWorker(process: (job: Job) => Promise<void>): void {
   });
 }
 
-describe('a wake-up hint for workers', () => {
+describe('a hint for workers', () => {
   it('creates one job per webhook, which is removed when done', async () => {
     await jobs.wake('a:b', ['whk_1', 'whk_2']);
     await jobs.wake('a', ['whk_1']);
@@ -64,6 +64,15 @@ describe('a wake-up hint for workers', () => {
       const counts = await queue.getJobCounts();
       return Object.values(counts).every((count) => count === 0);
     });
+  });
+
+  it('that is repeated within a second creates only one job per webhook', async () => {
+    const began = Date.now();
+    for (let i = 0; i < 20; i++) await jobs.remind('a', ['whk_1', 'whk_2']);
+    const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
+    const waiting = await queue.getWaitingCount();
+    expect(waiting).toBeGreaterThanOrEqual(2);
+    expect(waiting).toBeLessThanOrEqual(2 * seconds);
   });
 
   it('with a delay runs after the delay, and hints for about the same time share a job', async () => {

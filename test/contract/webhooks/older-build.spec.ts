@@ -108,7 +108,7 @@ describe('an older build of Tidings that runs beside the current build', () => {
     });
   });
 
-  it('may use up a wake-up hint: the periodic check of the current build finds the due delivery anyway', async () => {
+  it('may use up a wake-up job: the periodic check of the current build finds the due delivery anyway', async () => {
     const to = await on.receiver();
     const id = await subscribe(to.url);
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { DeliveryStore, NewEndpoint } from '#webhooks';
+import type { LoggedEvent } from '#events';
+import { deliveryId, type DeliveryStore, type NewEndpoint } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
@@ -299,6 +300,28 @@ describe('a webhook whose attempts all fail', () => {
       return deliveries.length === 0;
     });
     expect(to.received.length).toBeLessThan(7);
+  });
+
+  it('is not disabled by the first attempt of a delivery, even if its last attempt failed long ago: the retry may succeed', async () => {
+    let status = 500;
+    const to = await receiver(() => ({ status }));
+    const id = await subscribe(to.url);
+    on.harness.startRunner([0.05], { disableAfterMs: 60_000 });
+    const [first] = await dispatched(1);
+    const statusOf = async (event: LoggedEvent | undefined): Promise<string | undefined> =>
+      (await on.harness.deliveries.find(ACCOUNT, deliveryId(event?.id ?? '', id)))?.status;
+    await eventually('the delivery fails', async () => (await statusOf(first)) === 'failed');
+    // The attempts failed two minutes ago.
+    const pace = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:speed`;
+    const failingSince = Number(await on.harness.redis.hget(pace, 'failingSince'));
+    expect(failingSince).toBeGreaterThan(0);
+    await on.harness.redis.hset(pace, 'failingSince', failingSince - 120_000);
+    const before = to.received.length;
+    const [second] = await dispatched(1);
+    await eventually('the first attempt arrives', () => to.received.length > before);
+    status = 200;
+    await eventually('the retry succeeds', async () => (await statusOf(second)) === 'succeeded');
+    expect((await on.harness.endpoints.find(ACCOUNT, id))?.enabled).toBe(true);
   });
 
   it('keeps the time of the first failure until an attempt succeeds or the webhook is disabled', async () => {

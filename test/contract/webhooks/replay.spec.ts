@@ -59,7 +59,7 @@ async function apart(count: number): Promise<LoggedEvent[]> {
 }
 
 describe('a replay', () => {
-  it('leaves out all events after the first one for which the backlog has no room, even if there is room again later', async () => {
+  it('ends at the first event for which the backlog has no room, even if there is room again later', async () => {
     const events = await on.harness.record(1_201);
     const id = await subscribe({ ordered: true });
     const { deliveries, endpointStore, log, jobs, redis, prefix } = on.harness;
@@ -80,6 +80,22 @@ describe('a replay', () => {
     const [last, next] = events.slice(9).map((event) => deliveryId(event.id, id));
     expect(await deliveries.find(ACCOUNT, last ?? '')).toMatchObject({ status: 'pending' });
     expect(await deliveries.find(ACCOUNT, next ?? '')).toBeUndefined();
+  });
+
+  it('leaves out the events that wait for room in the backlog of an ordered webhook, and all events after them, even if these were not dispatched yet', async () => {
+    const id = await subscribe({ ordered: true });
+    const backlog = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`;
+    const members = Array.from({ length: 20_000 }, (_, i) => [i, `dlv_${i}`]);
+    for (let i = 0; i < members.length; i += 1_000)
+      await on.harness.redis.zadd(backlog, ...members.slice(i, i + 1_000).flat());
+    const [early] = await on.harness.record(1);
+    await on.dispatched(2);
+    await on.harness.record(1);
+    await on.harness.redis.zremrangebyrank(backlog, 0, 999);
+    const request = { ...ALWAYS, scope: 'all' } as const;
+    expect(await replays().count(ACCOUNT, id, request)).toBe(1);
+    expect(await replays().start(ACCOUNT, id, request)).toBe(1);
+    expect(await on.harness.deliveries.find(ACCOUNT, deliveryId(early?.id ?? '', id))).toBeDefined();
   });
 
   it('sends each event that is older than the webhook exactly once, even if these events fill several pages of the log', async () => {
@@ -117,7 +133,7 @@ describe('a replay', () => {
   });
 
   it.each(['failed', 'missed', 'pending', 'all'] as const)(
-    'of %s deliveries makes the number of deliveries due that a dry run returns, and the dry run changes no stored data',
+    'of %s deliveries makes as many deliveries due as its dry run returns, and the dry run changes no stored data',
     async (scope) => {
       await on.harness.record(450);
       const id = await subscribe();

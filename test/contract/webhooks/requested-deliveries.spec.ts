@@ -86,6 +86,23 @@ describe('a request to deliver one event to one webhook', () => {
     expect(await claimed(id)).toEqual([early?.id]);
   });
 
+  it('is refused for an event that waits for room in the backlog of an ordered webhook, and for every later event', async () => {
+    const ids = [await subscribe({ ordered: true }), await subscribe()];
+    const backlogs = ids.map((id) => `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`);
+    const members = Array.from({ length: 20_000 }, (_, i) => [i, `dlv_${i}`]);
+    for (const backlog of backlogs)
+      for (let i = 0; i < members.length; i += 1_000)
+        await on.harness.redis.zadd(backlog, ...members.slice(i, i + 1_000).flat());
+    const waiting = await on.dispatched(2);
+    const [undispatched] = await on.harness.record(1);
+    for (const backlog of backlogs) await on.harness.redis.zremrangebyrank(backlog, 0, 999);
+    const [ordered = '', other = ''] = ids;
+    for (const event of [...waiting, undispatched])
+      await expect(deliver(ordered, event)).rejects.toThrow(/ordered, and earlier events wait/);
+    expect(await deliver(other, waiting[1])).toMatchObject({ kind: 'due' });
+    expect(await find(undispatched, ordered)).toBeUndefined();
+  });
+
   it('is refused if the webhook is disabled; its result says if the webhook or the event does not exist', async () => {
     const [event] = await on.harness.record(1);
     const id = await subscribe({ enabled: false });

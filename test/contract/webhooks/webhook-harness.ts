@@ -52,6 +52,10 @@ class LocalJobs implements DeliveryJobs {
     return Promise.resolve();
   }
 
+  remind(account: string, endpointIds: readonly string[]): Promise<void> {
+    return this.wake(account, endpointIds);
+  }
+
   stop(): void {
     this.lost = true;
     for (const timer of this.timers) clearTimeout(timer);

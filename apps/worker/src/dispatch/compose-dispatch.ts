@@ -17,9 +17,9 @@ import {
   DeliveryRunner,
   DestinationGuard,
   EventDispatcher,
-  RetrySchedulingDeliveryStore,
+  AgendaNotifyingDeliveryStore,
   HttpDeliveryClient,
-  DeliveryJobsWithScheduledReconciliation,
+  ReconciliationSchedulingDeliveryJobs,
   RedisDeliveryDueTimeReader,
   RecentEventCache,
   RedisEndpointStore,
@@ -47,8 +47,8 @@ export function composeDispatch(
   const { agenda, hints } = core.agendas.dispatch;
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
   const recent = new RecentEventCache();
-  const store = new RetrySchedulingDeliveryStore(redis, prefix, hints, recent);
-  const jobs = new DeliveryJobsWithScheduledReconciliation(
+  const store = new AgendaNotifyingDeliveryStore(redis, prefix, hints, recent);
+  const jobs = new ReconciliationSchedulingDeliveryJobs(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
     hints,
   );

@@ -17,7 +17,7 @@ export interface ScheduledTask extends AgendaTask {
   time: AgendaTime;
 }
 
-/** A task that this process has claimed until its lease ends. */
+/** A task that this process has claimed. The claim lasts until its lease ends. */
 export interface ClaimedTask extends AgendaTask {
   /** Id of the claim. If the task is claimed again later, this claim can no longer renew or end the task. */
   claim: string;
@@ -82,8 +82,9 @@ export interface Agenda {
 }
 
 /**
- * Wakes the workers that wait for the next task of an agenda, so that they need not poll the agenda. A wake-up is sent
- * when a task is scheduled that is due before all other tasks, and when a worker stops. Wake-ups can be lost.
+ * Wakes the workers that wait for the next task of an agenda, so that they need not poll the agenda. A wake-up is
+ * sent when a newly scheduled task is due before all other tasks, when a completed task is due again at once, and
+ * when a worker stops. Wake-ups can be lost.
  */
 export interface AgendaWakeUps {
   /** Returns true if wake-ups currently reach this process. If not, this process must read the agenda often. */

@@ -9,6 +9,9 @@ import type { Clock } from '../time/clock.js';
  */
 const INTERVAL_MS = 250;
 
+/** A queue accepts no further recurring hints while this many jobs or more are waiting. */
+const MAX_WAITING = 10_000;
+
 /** A wake-up call for a worker: there may be work for the subject of the hint. */
 export interface Hint<Payload> {
   /** Any text that names the subject of the hint, such as an account and a lane. */
@@ -46,10 +49,11 @@ export class BullmqHintQueue<Payload> {
 
   /**
    * Adds hints (wake-up jobs) that the caller adds again and again until the work is done. A hint is skipped if a
-   * hint about the same subject was added in the same second and has not run yet. The queue therefore stays short if
-   * hints are added faster than they run.
+   * hint about the same subject was added in the same second and has not run yet. While {@link MAX_WAITING} jobs or
+   * more are waiting, all hints are skipped. The queue therefore stays short if hints are added faster than they run.
    */
   async addRecurring(hints: readonly Hint<Payload>[]): Promise<void> {
+    if (hints.length === 0 || (await this.queue().getWaitingCount()) >= MAX_WAITING) return;
     const second = Math.floor(this.clock.now() / 1_000);
     await this.addAs(hints, ({ subject }) => ({ jobId: `${digest(subject)}-s${second}` }));
   }

@@ -3,7 +3,7 @@ import type { AgendaName } from './redis-agendas.js';
 import type { AgendaWakeUps } from './agenda.js';
 import type { RedisChannelSubscriber } from '../redis/redis-channel-subscriber.js';
 
-/** Implements {@link AgendaWakeUps} with Redis publish/subscribe. Scripts that schedule tasks publish the wake-ups. */
+/** Implements {@link AgendaWakeUps} with Redis publish/subscribe. The Lua scripts of agendas publish the wake-ups. */
 export class RedisAgendaWakeUps implements AgendaWakeUps {
   private readonly channel: string;
 

@@ -93,8 +93,8 @@ export class RedisAgenda implements Agenda {
 }
 
 /**
- * Returns the Redis channel on which an agenda's wake-ups are published. A wake-up means that a new task is due before
- * all other tasks.
+ * Returns the Redis channel on which an agenda's wake-ups are published. A wake-up is the time until the earliest
+ * task is due, in milliseconds.
  */
 export function agendaWakeUpChannel(prefix: string, name: string): string {
   return `${agendaKeys(prefix, name)('due')}:sooner`;

@@ -26,8 +26,8 @@ interface WaitingAttempt {
  */
 export class AttemptRecorder {
   /**
-   * The attempts that wait to be written, by account. While an account has a list, even an empty one, a write is
-   * scheduled or in progress.
+   * The attempts that wait to be written, by account. While the map contains a list for an account, even an empty
+   * list, a write is scheduled or in progress.
    */
   private readonly waiting = new Map<string, WaitingAttempt[]>();
 

@@ -7,8 +7,8 @@ interface Waiter {
 }
 
 /**
- * Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. A webhook that
- * already has a slot gets further slots only up to half of the slots that no other webhook occupies. Free slots
+ * Limits how many delivery attempts one process makes at the same time. Each attempt occupies one slot. A webhook
+ * gets at most half of the slots that no other webhook occupies, but at least one slot if a slot is free. Free slots
  * therefore remain for other webhooks when many receivers hang.
  */
 export class AttemptSlots {
@@ -25,10 +25,10 @@ export class AttemptSlots {
   }
 
   /**
-   * Takes up to `max` free slots for a webhook and returns how many were taken. If no slot is free, a webhook that
-   * has no slot waits for its turn: webhooks get slots in the order in which they began to wait.
-   * @returns the number of taken slots. It is 0 if the webhook may not have more slots than it already has, or if no
-   * slot is free and {@link close} was called
+   * Takes up to `max` free slots for a webhook. If no slot is free, a webhook that has no slot waits for its turn:
+   * webhooks get slots in the order in which they began to wait.
+   * @returns the number of slots that this call took; 0 if the webhook may not have more slots than it already has,
+   * or if no slot is free and {@link close} was called
    */
   acquire(webhook: string, max: number): Promise<number> {
     // A webhook that already has a slot does not wait here: when one of its attempts ends, the caller asks again.

@@ -94,10 +94,10 @@ export class DeliveryRunner {
 
   /**
    * Starts attempts of an endpoint's due deliveries, as far as the limits of the endpoint and of this process allow.
-   * Waits for a slot if this process has no free slot and no running attempt of the endpoint. Resolves when these
-   * attempts are started. Later, each attempt that ends makes the worker claim further deliveries. If a claim for the
-   * endpoint is already running, waits for that claim and then for a second one, because the running claim may have
-   * missed deliveries that became due meanwhile.
+   * Waits for a slot if this process has no free slot and no running attempt of the endpoint. Resolves when the
+   * attempts have started. When one of them ends, this process claims further deliveries if more are due. If a claim
+   * for the endpoint is already running, waits for that claim and then for a second claim, because the running claim
+   * may have missed deliveries that became due meanwhile.
    */
   work(account: string, endpointId: string): Promise<void> {
     const run = this.runs.get(keyOf(account, endpointId));
@@ -131,7 +131,7 @@ export class DeliveryRunner {
    * method every few seconds.
    */
   async reconcile(account: string): Promise<void> {
-    for await (const endpointIds of this.store.overdue(account)) await this.jobs.wake(account, endpointIds);
+    for await (const endpointIds of this.store.overdue(account)) await this.jobs.remind(account, endpointIds);
   }
 
   /**
@@ -308,7 +308,7 @@ export class DeliveryRunner {
     const settlement = deliveryStateAfter(decision);
     const settled = await this.recorder.record(account, { delivery, attempt, settlement, throttling }, until);
     this.logAttempt(account, delivery, result, settled);
-    if (await this.disableIfFailing(account, endpoint, result, settled)) {
+    if (await this.disableIfFailing(account, endpoint, delivery, result, settled)) {
       await this.store.endPending(account, delivery.endpointId);
     }
     if (decision.kind === 'retry' && decision.waitMs <= MAX_HINT_DELAY_MS) {
@@ -320,16 +320,18 @@ export class DeliveryRunner {
   /**
    * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint was disabled because
    * of the given attempt. Also returns true after the reply 410 Gone: {@link disableIfGone} has then already disabled
-   * the endpoint.
+   * the endpoint. The first attempt of a delivery disables nothing: an endpoint that gets few events may have failed long
+   * ago, and its first retry may succeed.
    */
   private async disableIfFailing(
     account: string,
     { id, url }: EndpointForDelivery,
+    { attempts }: Pick<ClaimedDelivery, 'attempts'>,
     { attempt, decision }: AttemptResult,
     { failingMs }: SettlementResult,
   ): Promise<boolean> {
     if (decision.kind === 'gone') return true;
-    if (failingMs < this.settings.disableAfterMs) return false;
+    if (failingMs < this.settings.disableAfterMs || attempts === 0) return false;
     const last = attempt.error ?? `status ${String(attempt.statusCode)}`;
     const hours = (failingMs / 3_600_000).toFixed(1);
     const reason = `All attempts failed for ${hours} hours. Last error: ${last}.`;

@@ -19,7 +19,7 @@ export const DUE_DELIVERY_CHECK_DELAY_MS = 2_000;
  * Wakes workers for endpoints. Also schedules a check for due deliveries a little later, in case the wake-up job is
  * lost or its worker dies.
  */
-export class DeliveryJobsWithScheduledReconciliation implements DeliveryJobs {
+export class ReconciliationSchedulingDeliveryJobs implements DeliveryJobs {
   constructor(
     private readonly jobs: DeliveryJobs,
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
@@ -36,5 +36,10 @@ export class DeliveryJobsWithScheduledReconciliation implements DeliveryJobs {
   async wake(account: string, endpointIds: readonly string[], delayMs = 0): Promise<void> {
     if (endpointIds.length > 0) this.checkLater(account, delayMs);
     await this.jobs.wake(account, endpointIds, delayMs);
+  }
+
+  async remind(account: string, endpointIds: readonly string[]): Promise<void> {
+    if (endpointIds.length > 0) this.checkLater(account);
+    await this.jobs.remind(account, endpointIds);
   }
 }

@@ -5,4 +5,10 @@ export interface DeliveryJobs {
    * for one endpoint may be merged into one.
    */
   wake(account: string, endpointIds: readonly string[], delayMs?: number): Promise<void>;
+
+  /**
+   * Wakes workers like {@link wake}, for endpoints whose due deliveries no worker has claimed yet. The caller repeats
+   * the call until the deliveries are claimed. While many wake-up jobs wait, a call may therefore add none.
+   */
+  remind(account: string, endpointIds: readonly string[]): Promise<void>;
 }

@@ -15,8 +15,8 @@ export interface ClaimedDelivery {
   /** Max requests in flight to an endpoint that has no `maxConcurrency` of its own. */
   defaultConcurrency: number;
   /**
-   * Number of attempts since the delivery was created. If a retry or replay has made the finished delivery pending
-   * again, only the attempts after that are counted. Selects the next wait in the retry schedule.
+   * Number of attempts since the delivery was created, or since a retry or replay last made the finished delivery
+   * pending again. The number selects the next wait in the retry schedule.
    */
   attempts: number;
   /** The event as JSON: the exact bytes of the request body. */
@@ -80,8 +80,8 @@ export interface SettlementResult {
   /** False if nothing was recorded, because the lease had expired or the delivery had ended. */
   isRecorded: boolean;
   /**
-   * True if the endpoint needs further work now: another delivery is due, its backlog can be refilled, or the
-   * endpoint was disabled and its pending deliveries must end. If several attempts of an endpoint are recorded
+   * True if the endpoint needs further work now: another delivery is due, the endpoint's backlog can be refilled, or
+   * the endpoint was disabled and its pending deliveries must end. If several attempts of an endpoint are recorded
    * together, `hasMore` can be true only in the result of the last of these attempts.
    */
   hasMore: boolean;
@@ -131,9 +131,10 @@ export type RetryResult = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown
 /**
  * Result of a request to deliver one event to one endpoint now. `due`: the delivery is pending, and due as soon as
  * possible. `lost`: the event log no longer contains the event. `full`: the backlog of the endpoint is full.
- * `disabled` or `removed`: the endpoint is disabled or was removed.
+ * `waiting`: the endpoint is ordered, and earlier events wait for room in its backlog; the event is delivered after
+ * them. `disabled` or `removed`: the endpoint is disabled or was removed.
  */
-export type DeliverNowResult = 'due' | 'lost' | 'full' | 'disabled' | 'removed';
+export type DeliverNowResult = 'due' | 'lost' | 'full' | 'waiting' | 'disabled' | 'removed';
 
 /** Max deliveries that one call of {@link DeliveryStore.refill} creates. */
 export const MAX_DELIVERIES_PER_BACKLOG_REFILL = 500;
@@ -180,7 +181,8 @@ export interface ReplayStep {
 /** Stores deliveries. Each change of a delivery is atomic. */
 export interface DeliveryStore {
   /**
-   * Stores new deliveries, which are due at once. Skips deliveries that already exist, and deliveries to removed
+   * Stores new deliveries. A new delivery is due at once, except at an ordered endpoint that has a pending delivery
+   * of an earlier event of the same contact. Skips deliveries that already exist, and deliveries to removed
    * endpoints. If an endpoint is disabled or its backlog is full, its delivery is not stored. Instead, the event is
    * recorded in the newest of the endpoint's {@link Gap}s. If the backlog was full, {@link DeliveryStore.refill}
    * creates the delivery later.
@@ -285,11 +287,14 @@ export interface DeliveryStore {
   settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]>;
   /** Undoes the claim of a delivery without an attempt. The delivery is due again at once. */
   release(account: string, claimed: ClaimedDelivery): Promise<void>;
-  /** Ends all pending deliveries of a removed or disabled endpoint. Does nothing for an enabled endpoint. */
+  /**
+   * Ends the pending deliveries of a removed or disabled endpoint. At a disabled endpoint, a delivery whose attempt
+   * is in progress stays pending until the attempt has ended. Does nothing for an enabled endpoint.
+   */
   endPending(account: string, endpointId: string): Promise<void>;
   /**
-   * Yields, in batches, the ids of all endpoints with due deliveries. Endpoints whose deliveries have been due
-   * longest come first.
+   * Yields, in batches, the ids of all endpoints that need work now, for example because deliveries are due or a
+   * lease has expired. Endpoints that have needed work longest come first.
    */
   overdue(account: string): AsyncIterable<string[]>;
   /**

@@ -9,7 +9,7 @@ export type StoredDeliveryStatus = Exclude<DeliveryStatus, 'missed'>;
 
 /** One HTTP request of a delivery. */
 export interface Attempt {
-  /** When the attempt started, by the worker's clock, as an ISO 8601 time. */
+  /** When the attempt started, by Redis' clock, as an ISO 8601 time. */
   at: string;
   /** Duration of the attempt, in milliseconds. */
   durationMs: number;

@@ -15,7 +15,7 @@ describe('the cache of recent events', () => {
     expect(recent.contentOf('b', 'evt_5')).toBeUndefined();
   });
 
-  it('reports for each account the range of the log from which events were added', () => {
+  it('reports for each account the range of the log that the cached events cover', () => {
     const recent = new RecentEventCache();
     expect(recent.stretchOf('a')).toEqual({ after: 0, until: 0 });
     recent.add('a', [event(5), event(7)]);

@@ -48,6 +48,8 @@ const HOSTILE_FORMS = [
   ...['https://exam ple.com/', 'https://[::1/', 'https://[fe80::1%25eth0]/', 'https://1.2.3.4.5/'],
   ...['https://256.256.256.256/', 'https://./', 'https://example.com../', 'https://%00/'],
   `https://example.com/${'a'.repeat(2_048)}`,
+  // The percent-encoded form is too long.
+  `https://example.com/${'é'.repeat(400)}`,
   `https://${'a'.repeat(254)}/`,
 ];
 

@@ -36,8 +36,7 @@ export class DestinationGuard {
    * @throws {ForbiddenDestinationError} if the form is invalid for a webhook
    */
   parse(text: string): URL {
-    if (text.length > MAX_URL_LENGTH)
-      throw createForbiddenDestinationError(`the URL is longer than ${MAX_URL_LENGTH} characters`);
+    assertLength(text);
     let url: URL;
     try {
       url = new URL(text);
@@ -46,6 +45,8 @@ export class DestinationGuard {
         'the text is not an absolute URL, such as https://example.com/hook',
       );
     }
+    // The percent-encoded form is stored and requested. It is longer than a text with non-ASCII characters.
+    assertLength(url.href);
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
       throw createForbiddenDestinationError(
         'the URL must start with https://, or with http:// for an allowed network',
@@ -145,4 +146,9 @@ function embeddedIn(address: ipaddr.IPv6): Address[] {
 
 function isWithin(address: Address, [base, bits]: Network): boolean {
   return address.kind() === base.kind() && address.match(base, bits);
+}
+
+function assertLength(url: string): void {
+  if (url.length > MAX_URL_LENGTH)
+    throw createForbiddenDestinationError(`the URL is longer than ${MAX_URL_LENGTH} characters`);
 }

@@ -46,7 +46,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.controller = controller;
     // The exchange may have ended while the connection was being opened.
     if (this.hasEnded) controller.abort(new Error('the request was aborted'));
-    // Timers stand still while the machine is suspended. Another process may have delivered the event in that time.
+    // If the machine was suspended, the timer of the deadline is late. Do not send the request after the deadline,
+    // because another process may have delivered the event by then.
     else if (this.limit.isOver()) this.fail(this.describeTimeout());
   }
 

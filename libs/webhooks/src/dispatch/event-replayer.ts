@@ -57,7 +57,8 @@ export class EventReplayer {
   async start(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {
     let isBacklogFull = false;
     const count = await this.sum(account, id, request, async (events) => {
-      // If later events were replayed when there is room again, the replay would have a hole.
+      // Skip all later events, even if the backlog has room again. Otherwise, the replay would deliver later events
+      // but not the events for which there was no room.
       if (isBacklogFull) return 0;
       const step = await this.deliveries.replay(account, id, request.scope, events);
       ({ isBacklogFull } = step);

@@ -24,7 +24,8 @@ export class SingleEventDeliverer {
   /**
    * Delivers an event to an endpoint now: for the first time, or again. The endpoint's filter is ignored, because the
    * caller chose the event. A pending delivery becomes due now; a finished delivery restarts its retry schedule.
-   * @throws {WebhookStateConflictError} if the endpoint is disabled or has too many pending deliveries
+   * @throws {WebhookStateConflictError} if the endpoint is disabled, has too many pending deliveries, or is ordered and
+   * has not got earlier events yet
    */
   async deliver(account: string, endpointId: string, eventId: string): Promise<RequestedDelivery> {
     const endpoint = await this.endpoints.find(account, endpointId);
@@ -41,6 +42,10 @@ export class SingleEventDeliverer {
       case 'full':
         throw new WebhookStateConflictError(
           'The webhook has the maximum number of pending deliveries. Request the delivery again when there are fewer.',
+        );
+      case 'waiting':
+        throw new WebhookStateConflictError(
+          'The webhook is ordered, and earlier events wait for room in its backlog. The event is delivered after them.',
         );
       case 'due': {
         await tryToWakeWorker(this.jobs, this.logger, account, endpointId);

@@ -21,6 +21,7 @@ export class DecryptedSecretCache {
   /**
    * Returns the keys of the secrets that are valid at the time `at` (milliseconds since 1970), at least one key.
    * @throws {SecretDecryptionError} if no known encryption key decrypts a secret
+   * @throws {Error} if no secret is valid
    */
   signingKeysAt(endpoint: EndpointForDelivery, at: number): KeyObject[] {
     const keys = signingSecretsValidAt(endpoint, at).map((sealed) => this.keyOf(endpoint.id, sealed));

@@ -2,7 +2,7 @@
 export interface EndpointHealth {
   /**
    * Time of the first failed attempt after the last success, by Redis' clock, as an ISO 8601 time. Null if the last
-   * attempt succeeded, or if no attempt was made since the endpoint was enabled.
+   * attempt succeeded, or if no attempt was made since the endpoint was last enabled or its URL last changed.
    */
   failingSince: string | null;
   /** Time of the last successful attempt, by Redis' clock, as an ISO 8601 time. Null if none is known. */

@@ -5,9 +5,9 @@ import type { EndpointStore } from './endpoint-store.js';
 /** Max number of accounts whose endpoints are cached. */
 const MAX_ACCOUNTS = 500;
 /**
- * Max age of a cached index of endpoints, in milliseconds. An older build that runs beside the current one changes
- * endpoints but not the revision of the account's endpoints. The cache may notice such a change only when the index has
- * reached its max age.
+ * Max age of a cached index of endpoints, in milliseconds. An older build that runs beside the current build changes
+ * endpoints but not the revision of the account's endpoints. The cache may notice such a change only when the index
+ * has reached its max age.
  */
 const MAX_AGE_MS = 60_000;
 
@@ -31,7 +31,7 @@ export class EndpointIndexCache {
 
   /**
    * Returns the index of an account and the ids of its enabled endpoints. The result includes every change that was
-   * made before the call.
+   * made before the call, except some recent changes by an older build.
    */
   async get(account: string): Promise<{ index: EndpointIndex; enabled: ReadonlySet<string> }> {
     // Read the revision before the endpoints. If an endpoint changes between the two reads, the next call sees a new

@@ -17,7 +17,7 @@ export interface StoredEndpoint extends Omit<Endpoint, 'headers'> {
    * none.
    */
   sealedHeaders: string | null;
-  /** Number of changes of the endpoint. Events about the endpoint have this number as their revision. */
+  /** 1 for a new endpoint; increases by one with each change. Events about the endpoint have the same revision. */
   revision: number;
 }
 

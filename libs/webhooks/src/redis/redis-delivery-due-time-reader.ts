@@ -4,8 +4,8 @@ import type { DeliveryRetention } from '../delivery/delivery-store.js';
 const deliverySurveyScript = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 
 /**
- * Times at which the next tasks for an account's deliveries are due, in milliseconds from now: one field for each
- * task. A field is absent if its task is not needed.
+ * Times until the next tasks for an account's deliveries are due, in milliseconds. The time for a task is absent if
+ * the task is not needed.
  */
 export interface DeliveryDueTimes {
   /** Time until an endpoint must be checked, for example for due deliveries or expired leases. */

@@ -178,8 +178,8 @@ function filterKeys(keys: AccountKeys): { filters: string; revision: string } {
 }
 
 /**
- * Returns the size of the new filter, and whether the filter grows. Only a filter that grows is checked against the
- * limit, so that filters that are already too large do not prevent other changes.
+ * Returns the size of the endpoint's new contact filter, and whether this filter grows. Only a filter that grows is
+ * checked against the limit, so that filters that are already too large do not prevent other changes.
  */
 function bytesOf(before: StoredEndpoint, after: StoredEndpoint): { bytes: number; grows: 0 | 1 } {
   const bytes = contactFilterSizeInBytes(after.contactIds);

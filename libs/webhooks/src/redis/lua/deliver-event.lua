@@ -4,7 +4,8 @@
 -- @arg endpoint   The endpoint's id.
 -- @arg id         The delivery's id.
 -- @args entries   The event: id, type, contact, position.
--- @reply          'due', or why not: 'disabled' or 'removed' (endpoint), 'lost' (event), 'full' (backlog).
+-- @reply          'due', or why not: 'disabled' or 'removed' (endpoint), 'lost' (event), 'full' (backlog), 'waiting'
+--                 (earlier events of an ordered endpoint).
 --- @include "includes/creation.lua"
 --- @include "@events/lua/includes/logged-event.lua"
 
@@ -17,6 +18,7 @@ if status == 'pending' then
   return 'due'
 end
 if not logged_event(base .. 'events', position, event) then return 'lost' end
+if not status and waits_in_order(endpoint, position) then return 'waiting' end
 if pending_of(endpoint) >= MAX_PENDING then return 'full' end
 if status then restart(endpoint, id, status) else create(endpoint, id, entries_from) end
 write_pending()

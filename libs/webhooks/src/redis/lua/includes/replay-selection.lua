@@ -2,14 +2,6 @@
 -- @uses scope  Scope of the replay: 'all', 'missed', 'failed' or 'pending'.
 --- @include "creation.lua"
 
--- True if the event at this position waits for room in the backlog of an ordered endpoint. Refills create the
--- deliveries of such events in the order of the log, so a replay must not create some of them earlier.
-local function waits_in_order(endpoint, position)
-  if not endpoint_of(endpoint).ordered then return false end
-  local from, to = behind(endpoint)
-  return from and not is_after(from, position) and not is_after(position, to)
-end
-
 -- Returns what a replay does with the delivery of an event at this position: 'create', 'restart' or 'expedite'; 'full'
 -- if the backlog has no room for the delivery; or nil for nothing. Also returns the delivery's status. Changes nothing.
 local function replay_action(endpoint, id, position)

@@ -5,7 +5,7 @@ import type { RecentEventCache } from '../delivery/recent-event-cache.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
 
 /** Store of deliveries that also schedules a check for due deliveries at the time of each retry. */
-export class RetrySchedulingDeliveryStore extends RedisDeliveryStore {
+export class AgendaNotifyingDeliveryStore extends RedisDeliveryStore {
   constructor(
     redis: RedisClient,
     prefix: string,
