@@ -61,6 +61,25 @@ async function apply(record: SendRecord, change: Omit<StateChange, 'state'>): Pr
   return changed;
 }
 
+describe('the check for due lanes', () => {
+  it('is scheduled before scheduled sends are moved to their lanes, because the worker may die right afterwards', async () => {
+    const order = { id: newId('snd'), phoneNumber: '+15551234567', type: 'text', message: 'Hi' };
+    await store.insert(ACCOUNT, { ...order, sendAt: Date.now() - 1 });
+    announced = [];
+    expect(await store.promoteScheduled(ACCOUNT, 10)).toEqual(['+15551234567']);
+    expect(announced).toEqual([['reconcile', expect.any(Number)]]);
+  });
+
+  it('is scheduled before a send is queued again for a resend', async () => {
+    const failed = await apply(await apply(await insert(), { transition: 'fenced' }), {
+      transition: 'refused',
+    });
+    announced = [];
+    await apply(failed, { transition: 'resolved_resend' });
+    expect(announced).toEqual([['reconcile', expect.any(Number)]]);
+  });
+});
+
 describe('the check for the next send of a lane', () => {
   it.each([
     ['is cancelled', { transition: 'cancelled' }],

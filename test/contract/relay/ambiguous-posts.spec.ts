@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { RelayJobs } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
@@ -6,6 +6,16 @@ import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
 const { runner, accept, find, relayUntil, failPosts, texts, posts, sendEvents } = relay;
+
+/** Begins to look up a send, as another process does when the lease of the POST has ended. */
+async function abandon(id: string): Promise<void> {
+  const record = await relay.harness.sends.find(ACCOUNT, id);
+  if (record === undefined) throw new Error('the send was not found');
+  await relay.harness.sends.apply(ACCOUNT, record, {
+    transition: 'abandoned',
+    state: { ...record.state, phase: 'looking', lookLeftMs: 60_000, looks: 0, notBefore: 0 },
+  });
+}
 
 describe('a send whose POST is affected by a fault', () => {
   it.each([
@@ -200,6 +210,47 @@ describe('a send whose POST is affected by a fault', () => {
     expect(posts()).toBe(0);
   });
 
+  it.each(['fence', 'apply'] as const)(
+    'is posted once if Redis marks the send as being posted, but its answer is lost (operation of the store: %s)',
+    async (operation) => {
+      const { sends } = relay.harness;
+      const id = await accept();
+      let lost = 0;
+      const losingAnswer = async <T>(answer: Promise<T>): Promise<T> => {
+        const result = await answer;
+        lost += 1;
+        if (lost === 1) throw new Error('no Redis');
+        return result;
+      };
+      const store = Object.assign(Object.create(sends) as typeof sends, {
+        fence: (...args: Parameters<typeof sends.fence>) =>
+          operation === 'fence'
+            ? losingAnswer(sends.fence(...args))
+            : Promise.resolve({ kind: 'unusual' } as const),
+        apply: (...args: Parameters<typeof sends.apply>) =>
+          args[2].transition === 'fenced' ? losingAnswer(sends.apply(...args)) : sends.apply(...args),
+      });
+      await runner({ store }).run(ACCOUNT, NUMBER);
+      expect(lost).toBe(2);
+      expect(await find(id)).toMatchObject({ status: 'accepted', attempts: [{ outcome: 'accepted' }] });
+      expect(posts()).toBe(1);
+    },
+  );
+
+  it('is not queued again by a process whose try to mark the send failed, if another process has marked the send', async () => {
+    const { sends } = relay.harness;
+    const id = await accept();
+    const store = Object.assign(Object.create(sends) as typeof sends, {
+      fence: async (...[account, record, fence]: Parameters<typeof sends.fence>) => {
+        await sends.fence(account, record, { ...fence, name: 'of another process' });
+        throw new Error('no Redis');
+      },
+    });
+    await expect(runner({ store }).run(ACCOUNT, NUMBER)).rejects.toThrow('no Redis');
+    expect((await find(id)).status).toBe('relaying');
+    expect(posts()).toBe(0);
+  });
+
   it('gets its status from a late answer to its POST, even if another process already looks up the send', async () => {
     relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
@@ -215,18 +266,37 @@ describe('a send whose POST is affected by a fault', () => {
     });
     const run = slow.run(ACCOUNT, NUMBER);
     await eventually('the POST has started', () => posting);
-    const record = await relay.harness.sends.find(ACCOUNT, id);
-    if (record === undefined) throw new Error('the send was not found');
-    // Another process does this when the lease expires.
-    await relay.harness.sends.apply(ACCOUNT, record, {
-      transition: 'abandoned',
-      state: { ...record.state, phase: 'looking', lookLeftMs: 60_000, looks: 0, notBefore: 0 },
-    });
+    await abandon(id);
     answer();
     await run;
     expect(await find(id)).toMatchObject({ status: 'accepted', attempts: [{ outcome: 'accepted' }] });
     expect(await relay.harness.sends.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
     expect(await sendEvents()).toEqual(['send.accepted']);
+  });
+
+  it('keeps the known outcome of the POST even if Redis fails until other processes may look up the send', async () => {
+    const { sends } = relay.harness;
+    const id = await accept();
+    const now = performance.now.bind(performance);
+    let passedMs = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
+    let failures = 3;
+    const store = Object.assign(Object.create(sends) as typeof sends, {
+      apply: async (...args: Parameters<typeof sends.apply>) => {
+        if (args[2].transition !== 'refused' || failures === 0) return sends.apply(...args);
+        failures -= 1;
+        if (failures === 2) {
+          passedMs = 30_000;
+          await abandon(id);
+        }
+        throw new Error('no Redis');
+      },
+    });
+    failPosts({ kind: 'status', status: 422 });
+    await runner({ store, confirmMs: 120_000 }).run(ACCOUNT, NUMBER);
+    clock.mockRestore();
+    expect(failures).toBe(0);
+    expect(await find(id)).toMatchObject({ status: 'failed', attempts: [{ outcome: 'refused' }] });
   });
 
   it('keeps the known outcome of the POST if Redis fails after the POST: the outcome is stored as soon as Redis answers', async () => {

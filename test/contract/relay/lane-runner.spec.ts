@@ -188,7 +188,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('whose wake-up hint was lost is found by the periodic check', async () => {
+  it('whose wake-up job was lost is found by the periodic check', async () => {
     await accept();
     const woken: string[] = [];
     await rounds({ jobs: { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) } }).reconcile(

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { Send, SendLookup } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
@@ -87,6 +87,37 @@ describe('the look-ups of a send', () => {
     expect(lookupsOf(send)[0]).toMatchObject({ outcome: 'failed', messagesRead: 0, candidates: [] });
     expect(lookupsOf(send)[0]?.error).toContain('500');
     expect(outcomesOf(send).at(-1)).toBe('not_found');
+  });
+
+  it('are made by only one process at a time, even if a look-up takes long', async () => {
+    failPosts('resetBefore');
+    relay.harness.createContact(NUMBER);
+    await relay.harness.sweep();
+    const id = await accept();
+    await runner().run(ACCOUNT, NUMBER);
+    const record = await relay.harness.sends.find(ACCOUNT, id);
+    if (record === undefined) throw new Error('the send was not found');
+    await relay.harness.sends.apply(ACCOUNT, record, {
+      transition: 'search_continued',
+      state: { ...record.state, notBefore: 0 },
+      laneDueInMs: 0,
+    });
+    const { lookup } = relay.harness;
+    let end = (): void => undefined;
+    const held = new Promise<void>((resolve) => (end = resolve));
+    const lookUp = jest.spyOn(lookup, 'lookUp').mockImplementationOnce(async () => {
+      await held;
+      return false;
+    });
+    const slow = runner().run(ACCOUNT, NUMBER);
+    await eventually('the look-up begins', () => lookUp.mock.calls.length === 1);
+    expect(await relay.harness.sends.dueLanes(ACCOUNT, 10)).toEqual([]);
+    await runner().run(ACCOUNT, NUMBER);
+    expect(lookUp).toHaveBeenCalledTimes(1);
+    end();
+    await slow;
+    expect(outcomesOf(await find(id)).at(-1)).toBe('incomplete');
+    await relayUntil(id, 'unknown');
   });
 
   it('are kept when the send is resolved, and are not part of events', async () => {

@@ -149,7 +149,7 @@ describe('before the first read of the contact list at a new upstream address of
 });
 
 describe('after the upstream address was changed to that of another service,', () => {
-  it('a send that was stored for the former service is not posted to the new one: it becomes unknown, and can be resent', async () => {
+  it('a send that was stored for the former service is not posted to the new service: the send becomes unknown, and can be resent', async () => {
     const { harness } = here;
     await withOtherService(async (other) => {
       const account = new MovableAccount(harness);
@@ -174,7 +174,7 @@ describe('after the upstream address was changed to that of another service,', (
     });
   });
 
-  it('makes the account take a new baseline of contacts, without contact.created events', async () => {
+  it('the account takes a new baseline of contacts, without contact.created events', async () => {
     const { harness } = here;
     await withOtherService(async (other) => {
       const account = new MovableAccount(harness);

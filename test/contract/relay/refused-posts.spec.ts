@@ -83,8 +83,8 @@ describe('a send whose file temporarily cannot be read', () => {
   });
 });
 
-describe('a send whose file the blob store does not open', () => {
-  it('has a failed attempt after two seconds, and is tried again later', async () => {
+describe('a send whose file takes too long to open', () => {
+  it('has a failed attempt after two seconds, and is retried later', async () => {
     const id = await accept({ message: 'Hi', file: await upload() });
     const open = relay.harness.blobs.open.bind(relay.harness.blobs);
     relay.harness.blobs.open = () => new Promise(() => undefined);

@@ -147,7 +147,7 @@ describe('The look-ups of a send', () => {
 describe('Marking a send as relaying and taking the token for its POST in one step', () => {
   const mark = (record: SendRecord, requestsPerSecond = 10): ReturnType<RedisRelayStore['fence']> => {
     const state = { ...fieldsKeptAcrossTransitions(record.state), phase: 'posting', begunAt: 1 } as const;
-    return store.fence(ACCOUNT, record, { state, leaseMs: 15_000, requestsPerSecond });
+    return store.fence(ACCOUNT, record, { state, leaseMs: 15_000, requestsPerSecond, name: newId('req') });
   };
   const accountKey = (name: string): string => `${prefix}:{${ACCOUNT}}:${name}`;
   /** Returns what Redis stores, without the budget and without what differs between any two sends. */
@@ -604,7 +604,7 @@ describe('retention of sends', () => {
     expect(await store.find(ACCOUNT, open.order.id)).toBeDefined();
   });
 
-  it('removes accepted and unknown sends last, and emits an event for each of these sends', async () => {
+  it('removes accepted and unknown sends after all finished sends, and emits an event for each accepted or unknown send that it removes', async () => {
     const accepted = await applyAll(await insert(), 'fenced');
     await applyTo(accepted, 'accepted', { confirmInMs: 0 });
     // Sends that became uncertain in the same millisecond are removed in the order of their random ids.
@@ -635,7 +635,7 @@ describe('retention of sends', () => {
     );
   });
 
-  it('keeps a send of status `unknown`, even if an older build listed the send as finished', async () => {
+  it('keeps a send of status `unknown` beyond the maximum age, even if an older build listed the send as finished', async () => {
     const { id } = (await applyAll(await insert(), 'fenced', 'marked_unknown')).order;
     await redis.zrem(`${prefix}:{${ACCOUNT}}:sends:undecided`, id);
     await redis.zadd(`${prefix}:{${ACCOUNT}}:finished`, 1, id);

@@ -31,7 +31,7 @@ beforeEach(() => {
   relay.harness.control('settings', { contactPhoneField: null });
 });
 
-describe('while contacts contain no phone number, a send that upstream may have accepted', () => {
+describe('while contacts do not contain their phone number, a send that upstream may have accepted', () => {
   beforeEach(() => {
     failPosts({ kind: 'resetAfter' });
   });
@@ -85,7 +85,7 @@ describe('while contacts contain no phone number, a send that upstream may have 
     });
     const logged = warn.mock.calls.filter(([fields]) => 'contactIds' in Object(fields));
     expect(logged).toEqual([
-      [{ account: ACCOUNT, contactIds: [contactId] }, expect.stringContaining('could not be read')],
+      [{ account: ACCOUNT, contactIds: [contactId] }, expect.stringContaining('could not read contacts')],
     ]);
   });
 
@@ -101,7 +101,7 @@ describe('while contacts contain no phone number, a send that upstream may have 
     expect(posts()).toBe(1);
   });
 
-  it('is found although other contacts of the account have a phone number that they share', async () => {
+  it('is found even if all contacts contain the same other phone number', async () => {
     for (let n = 0; n < 5; n += 1)
       relay.harness.createContact(`+1415555${1_000 + n}`, { name: 'Somebody', line: '+15550000000' });
     relay.harness.createContact(NUMBER, { name: 'Somebody', line: '+15550000000' });
@@ -129,7 +129,7 @@ describe('while contacts contain no phone number, a send that upstream may have 
   });
 });
 
-describe('while contacts contain no phone number, a send that upstream did not accept', () => {
+describe('while contacts do not contain their phone number, a send that upstream did not accept', () => {
   beforeEach(() => {
     failPosts({ kind: 'resetBefore' });
   });
@@ -141,7 +141,7 @@ describe('while contacts contain no phone number, a send that upstream did not a
     expect(relay.harness.countRequests(/^GET .*messages/)).toBeGreaterThanOrEqual(5);
   });
 
-  it('is posted again without reads of contacts if more than twenty have no messages', async () => {
+  it('is posted again without reads of contacts if more than twenty contacts have no messages', async () => {
     for (let n = 0; n < 21; n += 1) createContact(`+1415555${1_000 + n}`);
     await relayUntil(await accept(), 'accepted');
     expect(posts()).toBe(2);

@@ -59,7 +59,7 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
     else
       this.role.logger.debug(
         { account, count: refused.length },
-        'too many recipients with due sends are waiting in this process, so further recipients were left out; a periodic task adds them later',
+        'too many recipients with due sends already wait in this process, so it took no further recipients; a periodic task wakes a worker for them later',
       );
   }
 

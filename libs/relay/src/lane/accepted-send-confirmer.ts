@@ -3,7 +3,7 @@ import { SimilarMessageCollector } from '../match/similar-message-collector.js';
 import type { Lookup } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { type LookupResult, readRecipientMessages, appendLookupWithCandidates } from './lookup-result.js';
+import { type LookupResult, runLookup, appendLookupWithCandidates } from './lookup-result.js';
 import { MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS } from './send-lookup-runner.js';
 import {
   isMessageOfSendOverdue,
@@ -102,7 +102,7 @@ export class AcceptedSendConfirmer {
     const minListReadAt = Math.max(...waiting.map((record) => this.minListReadAt(record, now)));
     const reads = new SimilarMessageCollector(waiting);
     const options = { isLowPriority: true, reads, ...(minListReadAt === -Infinity ? {} : { minListReadAt }) };
-    const result = await readRecipientMessages(this.lookup, account, phoneNumber, options);
+    const result = await runLookup(this.lookup, account, phoneNumber, options);
     for (const record of waiting) await this.recordResult(account, record, result, reads, now);
   }
 
@@ -137,9 +137,9 @@ export class AcceptedSendConfirmer {
 
   /**
    * Returns a time, in milliseconds since 1970. If the contact list was last read before this time, the list must be
-   * read again for the look-up. The last look-up of a send needs a recent list, so that it does not miss a new
-   * contact. Earlier look-ups accept a list of any age (-Infinity), because the last look-up still finds the message
-   * of a new contact.
+   * read again for the look-up. The last look-up of a send needs a recent list, because the send's message may belong
+   * to a new contact. Earlier look-ups accept a list of any age (-Infinity), because the last look-up still finds the
+   * message of a new contact.
    */
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);

@@ -57,7 +57,7 @@ describe('the wait before the next attempt of a send', () => {
     [2, 0, 30_000],
     [99, 0, 30_000],
   ])(
-    'follows the schedule 1, 5 and 30 s: after %d refusals, with the random number %d, it is %d ms',
+    'follows the schedule 1, 5 and 30 s, plus up to a fifth at random: after %d refusals, with the random number %d (0 to 1), the wait is %d ms',
     (refusals, random, ms) => {
       expect(retryWaitMs([1, 5, 30], refusals, undefined, random)).toBeCloseTo(ms);
     },

@@ -28,8 +28,8 @@ const MAX_STEPS_PER_RUN = 50;
  */
 const MAX_HINT_DELAY_MS = 60_000;
 /**
- * Wait after a failed try to identify the service behind an upstream address, in milliseconds. Only after this wait
- * does this process read the contact list again to identify the service.
+ * Wait after a failed try to identify the service behind an upstream address, in milliseconds. During this wait, this
+ * process does not read the contact list again to identify the service. No wait follows if the server is unreachable.
  */
 const VERIFY_INTERVAL_MS = 5_000;
 /**

@@ -130,7 +130,7 @@ describe('the first send in a lane', () => {
     });
   });
 
-  it('is looked up at upstream before it is posted or expires if it was queued before a Redis restart', () => {
+  it('that was queued before a Redis restart is looked up at upstream before it is posted or expires', () => {
     const head = { redisRestartedAt: NOW - 1 };
     expect(stepOf({}, {}, head)).toEqual({ kind: 'recheck' });
     expect(stepOf({ notBefore: NOW + 5 }, {}, head)).toEqual({ kind: 'wait', ms: 5 });

@@ -20,7 +20,7 @@ const OUTCOMES = {
 } as const satisfies Record<Exclude<LookupResult['outcome'], 'held'>, SendLookup['outcome']>;
 
 /** Reads the messages of a recipient once. Errors of upstream are returned as a result, not thrown. */
-export async function readRecipientMessages(
+export async function runLookup(
   lookup: Lookup,
   account: string,
   phoneNumber: string,

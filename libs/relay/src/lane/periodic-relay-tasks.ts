@@ -25,8 +25,8 @@ const MAX_FILE_REMOVAL_MS = 30_000;
 const MAX_TRIM_BATCHES = 200;
 
 /**
- * The relay's periodic tasks. They wake lanes (recipients' queues of sends), start scheduled sends, end expired sends,
- * look for the messages of accepted sends, and remove old sends.
+ * The relay's periodic tasks. They wake lanes (recipients' queues of sends), queue scheduled sends that are due, end
+ * expired sends, check whether the messages of accepted sends have appeared, and remove old sends.
  */
 export class PeriodicRelayTasks {
   private readonly confirmations: AcceptedSendConfirmer;

@@ -3,7 +3,7 @@ import type { Lookup, LookupOptions } from '../ports.js';
 import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
-import { type LookupResult, readRecipientMessages, appendLookupWithCandidates } from './lookup-result.js';
+import { type LookupResult, runLookup, appendLookupWithCandidates } from './lookup-result.js';
 
 /** Wait times between consecutive look-ups of a send, in milliseconds. The last wait time repeats. */
 const LOOKUP_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
@@ -14,15 +14,21 @@ const LOOKUP_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
 
 /**
+ * Duration of the lease of a look-up, in milliseconds. No other process begins a look-up of the send meanwhile. If the
+ * process dies during a look-up, the next look-up begins after the lease.
+ */
+const LOOKUP_LEASE_MS = 30_000;
+
+/**
  * Maximum age of the contact list for the last look-up of a send, in milliseconds. An older list may lack a new contact
  * with the recipient's number, and the send's message may belong to the new contact.
  */
 export const MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS = 60_000;
 
 /**
- * Time in milliseconds. If contacts without a known phone number cannot be read, a send waits for them at most this
- * time after its confirmation period. Such contacts probably do not have the recipient's number, and must not delay
- * the sends to all recipients for long.
+ * Maximum time that a send waits for a read of the unidentified contacts after its confirmation period, in
+ * milliseconds. These contacts probably do not have the recipient's number, and must not delay the sends to all
+ * recipients for long.
  */
 const MAX_WAIT_FOR_UNIDENTIFIED_CONTACTS_MS = 600_000;
 
@@ -54,8 +60,8 @@ export class SendLookupRunner {
   }
 
   /**
-   * Returns the state change that starts look-ups of a queued send. It is used if Redis may have lost the record of a
-   * POST, or if an operator requested a resend. If no look-up finds the send's message, the send is posted. After a
+   * Returns the state change that starts look-ups of a queued send, because Redis may have lost the record of a POST,
+   * or because an operator requested a resend. If no look-up finds the send's message, the send is posted. After a
    * Redis restart, the look-ups last until the confirmation period has passed since the restart, and at least until a
    * POST that had begun before the restart has ended. If a resend was requested, one complete look-up is enough.
    */
@@ -98,12 +104,22 @@ export class SendLookupRunner {
    * Returns the wait before the lane's next step, in milliseconds.
    *
    * The send's confirmation period counts down only while the recipient's messages can be read completely. The
-   * look-ups end with the first complete read after the confirmation period. They also end if the reads are still not
-   * complete after the maximum age of a send, counted from the first look-up. If the send is posted after the last
-   * look-up, that look-up needs a recent contact list, because the send's message may belong to a new contact.
+   * look-ups end with the first complete read after the confirmation period. The look-ups also end if they have
+   * lasted for the maximum age of a send and the latest read is not complete.
+   *
+   * If the send will be posted when its message is not found, the last look-up counts as complete only with a recent
+   * contact list, because the message may belong to a new contact.
    */
-  async runStep(account: string, { record, now }: LaneHead): Promise<number> {
-    const { state } = record;
+  async runStep(account: string, head: LaneHead): Promise<number> {
+    const { now } = head;
+    const { state } = head.record;
+    // Without this lease, workers would begin further look-ups of the send during a slow one, all with the same requests.
+    const record = await this.store.apply(account, head.record, {
+      transition: 'search_continued',
+      state: { ...state, notBefore: now + LOOKUP_LEASE_MS },
+      laneDueInMs: LOOKUP_LEASE_MS,
+    });
+    if (record === undefined) return 0;
     const since = state.lookSince ?? now;
     // If `lookedAt` is absent, the last look-up failed or was suspended during an outage. The time since such a
     // look-up does not count as part of the confirmation period.
@@ -111,7 +127,7 @@ export class SendLookupRunner {
     const leftMs = state.lookLeftMs ?? 0;
     const isFinalStep = passedMs >= leftMs;
     const reads = new SimilarMessageCollector([record]);
-    const step = await readRecipientMessages(this.lookup, account, record.order.phoneNumber, {
+    const step = await runLookup(this.lookup, account, record.order.phoneNumber, {
       reads,
       ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS) } : {}),
       isListRequired: this.isPostedAfterLastLookup(state),
@@ -162,9 +178,9 @@ export class SendLookupRunner {
   }
 
   /**
-   * Returns the options with which the last look-up of a send also reads contacts without a known phone number. These
-   * contacts are read only if the send is posted when the last look-up does not find its message. Returns no options
-   * if the send has already waited too long for these contacts.
+   * Returns the options with which the last look-up of a send also reads the unidentified contacts. Returns no
+   * options in two cases: the send is not posted again whatever the look-up finds, or the send has already waited for
+   * these contacts for the maximum time.
    * @param since when the look-ups of the send began
    */
   private unidentifiedContactsToRead(
@@ -176,13 +192,13 @@ export class SendLookupRunner {
     const maxWaitMs =
       Math.max(periodMs, postRequestLeaseMs(this.settings)) + MAX_WAIT_FOR_UNIDENTIFIED_CONTACTS_MS;
     if (!this.isPostedAfterLastLookup(state) || now - since > maxWaitMs) return {};
-    // The look-ups of several sends share one read of these contacts. A read in the first half of the confirmation
-    // period does not count, because the send's message may have become visible after the read.
+    // An earlier read of these contacts, for example for another send, counts if it is recent enough. A read in the
+    // first half of the confirmation period is too old, because the send's message may have appeared after that read.
     const maxAgeMs = Math.min(MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS, periodMs / 2);
     return { minUnidentifiedReadAt: Math.max(since, now - maxAgeMs) };
   }
 
-  /** True if the send is posted unless the look-ups find its message. */
+  /** True if the send will be posted when the last look-up has not found its message. */
   private isPostedAfterLastLookup({ thenPost, copies = 0 }: SendState): boolean {
     // With `SEND_ON_UNKNOWN=resend`, the operator prefers a duplicate text to a lost text. A third POST is never made
     // automatically.
@@ -195,6 +211,8 @@ export class SendLookupRunner {
       return {
         transition: thenPost === true ? 'recheck_passed' : 'resent_automatically',
         state: fieldsKeptAcrossTransitions(state),
+        // Ends the lease of the look-up.
+        laneDueInMs: 0,
       };
     return {
       transition: 'marked_unknown',

@@ -5,6 +5,7 @@ import {
   pause,
   TimeLimit,
   traceIdLogField,
+  uniqueString,
   withDeadline,
 } from '#platform';
 import {
@@ -17,8 +18,9 @@ import {
 import { type AttemptResult, classifyPostError, retryWaitMs } from './attempt-outcome.js';
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
 import type { Lookup, Sender } from '../ports.js';
-import { postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
+import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
+import { InvalidTransitionError } from '../send/send-transitions.js';
 import {
   isAwaitingMessage,
   type SendProgress,
@@ -32,11 +34,16 @@ import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 /**
  * Maximum duration, in milliseconds, of each of two steps before a POST. First step: from reading the send to marking
  * it as `relaying`. Second step: from marking the send to starting the POST (opening a connection is part of the
- * POST). If a step lasts longer, the send is read again, because another worker may have begun to look it up.
+ * POST). If a step lasts longer, the POST is not made, and the send is read again before the next try, because in the
+ * meantime the send may have expired, or another worker may have begun a look-up of the send.
  */
 export const MAX_FENCE_AGE_MS = 2_000;
-/** Wait between two tries to store the outcome of a POST in Redis, in milliseconds. */
+/**
+ * Wait before the first retry to store the outcome of a POST in Redis, in milliseconds. The wait doubles with each retry,
+ * up to {@link MAX_RECORD_RETRY_MS}.
+ */
 const RECORD_RETRY_MS = 250;
+const MAX_RECORD_RETRY_MS = 2_000;
 /** Time from a successful POST to the first check for its message, in milliseconds. */
 const FIRST_CONFIRM_MS = 1_000;
 
@@ -47,8 +54,8 @@ interface FencedSend {
   fencedAt: number;
   /** The POST must start before this limit. */
   untilPost: TimeLimit;
-  /** After this limit, another worker may begin to look the send up. */
-  lease: TimeLimit;
+  /** Before this limit, other workers have at most begun to look the send up, so the outcome of the POST still counts. */
+  untilDecided: TimeLimit;
   tokenCheck: BudgetTokenCheck;
 }
 
@@ -81,7 +88,7 @@ export class SendPoster {
    * next step can start at once. Returns undefined if the lane is empty.
    * @param head the lane's first send, as it was read when `untilFence` started
    * @param limits `address`: hash of the only upstream address that the send may be posted to. `untilFence`: the send
-   *   must be marked as `relaying` before this limit, because it may expire soon after it was read.
+   *   must be marked as `relaying` before this limit, because the send may expire soon after it was read.
    */
   async post(
     account: string,
@@ -90,39 +97,40 @@ export class SendPoster {
   ): Promise<number | undefined> {
     const fenced = await this.fence(account, head, untilFence);
     if ('waitMs' in fenced) return fenced.waitMs;
-    const { record, untilPost, lease, tokenCheck } = fenced;
+    const { record, untilPost, untilDecided, tokenCheck } = fenced;
     const request = await this.requestOf(record, untilPost);
     if (request instanceof Error) {
       const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
       const result: AttemptResult = { outcome, error: request.message, fault: logMessageOf(request) };
       this.logAttempt(account, fenced, result, DECISIONS[outcome]);
-      return this.untilRecorded(lease, () => this.finish(account, record, result));
+      return this.untilRecorded(untilDecided, () => this.finish(account, record, result));
     }
     const result = await this.attempt(account, request, untilPost, tokenCheck, address);
     if ('notSent' in result)
-      return this.untilRecorded(lease, () => this.requeueUnposted(account, record, result.waitMs));
+      return this.untilRecorded(untilDecided, () => this.requeueUnposted(account, record, result.waitMs));
     const isHeld = await this.untilRecorded(
-      lease,
+      untilDecided,
       async () => mayHoldAccount(result) && (await this.sender.isHeld(account)),
     );
     this.logAttempt(account, fenced, result, isHeld ? 'hold' : DECISIONS[result.outcome]);
-    return this.untilRecorded(lease, () =>
+    return this.untilRecorded(untilDecided, () =>
       isHeld ? this.hold(account, record, result) : this.finish(account, record, result),
     );
   }
 
   /**
-   * Runs a step that stores the outcome of a POST. If Redis fails, tries again until the lease ends, because only
-   * this process knows the outcome. If the outcome is not stored, another worker must look up the send.
+   * Runs a step that stores the outcome of a POST. If Redis fails, tries again until the limit, because only this process
+   * knows the outcome. If the outcome is not stored, another worker must look up the send.
    */
-  private async untilRecorded<T>(lease: TimeLimit, step: () => Promise<T>): Promise<T> {
-    for (;;) {
+  private async untilRecorded<T>(limit: TimeLimit, step: () => Promise<T>): Promise<T> {
+    for (let waitMs = RECORD_RETRY_MS; ; waitMs = Math.min(waitMs * 2, MAX_RECORD_RETRY_MS)) {
       try {
         return await step();
       } catch (error) {
-        if (lease.isOver()) throw error;
-        this.logger.warn({ err: error }, 'could not store the outcome of the POST of a send; trying again');
-        await pause(RECORD_RETRY_MS);
+        if (limit.isOver()) throw error;
+        if (waitMs === RECORD_RETRY_MS)
+          this.logger.warn({ err: error }, 'could not store the outcome of the POST of a send; trying again');
+        await pause(waitMs);
       }
     }
   }
@@ -198,19 +206,21 @@ export class SendPoster {
     const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
     const { record, now } = head;
     const { leaseMs } = this;
-    const lease = new TimeLimit(leaseMs);
+    const untilDecided = this.untilDecided(record);
     const state = this.fencedState(head, now + leaseMs);
-    const result = await this.store.fence(account, record, { state, leaseMs, requestsPerSecond });
-    if (result.kind === 'changed') return { waitMs: 0 };
+    const result = await this.fenceOrUndo(account, record, untilDecided, (name) =>
+      this.store.fence(account, record, { state, leaseMs, requestsPerSecond, name }),
+    );
+    if (result === 'undone' || result.kind === 'changed') return { waitMs: 0 };
     if (result.kind === 'unusual') return this.takeTokenAndFence(account, head);
     const tokenCheck = this.sender.budgetTokenCheckOf(account, fencedAt);
-    return { record: result.record, fencedAt, untilPost, lease, tokenCheck };
+    return { record: result.record, fencedAt, untilPost, untilDecided, tokenCheck };
   }
 
   /** Waits for a token of the request budget, and then marks the send as being posted. */
   private async takeTokenAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
     // Start a new time limit here, because the wait for a token may take almost as long as the limit. The caller's
-    // limit started earlier: it could be over when the token arrives, and the token would be lost.
+    // limit started earlier. It could be over when the token arrives, and the token would then be lost.
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
     let tokenCheck: BudgetTokenCheck;
     try {
@@ -223,14 +233,49 @@ export class SendPoster {
     if (untilFence.isOver()) return { waitMs: 0 };
     const fencedAt = performance.now();
     const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
-    const lease = new TimeLimit(this.leaseMs);
-    const record = await this.store.apply(account, head.record, {
-      transition: 'fenced',
-      state: this.fencedState(head, head.now + this.leaseMs),
-      laneDueInMs: this.leaseMs,
-      redisRun: 'mustMatch',
-    });
-    return record === undefined ? { waitMs: 0 } : { record, fencedAt, untilPost, lease, tokenCheck };
+    const untilDecided = this.untilDecided(head.record);
+    const record = await this.fenceOrUndo(account, head.record, untilDecided, (name) =>
+      this.store.apply(account, head.record, {
+        transition: 'fenced',
+        state: this.fencedState(head, head.now + this.leaseMs),
+        laneDueInMs: this.leaseMs,
+        redisRun: 'mustMatch',
+        name,
+      }),
+    );
+    return record === undefined || record === 'undone'
+      ? { waitMs: 0 }
+      : { record, fencedAt, untilPost, untilDecided, tokenCheck };
+  }
+
+  /**
+   * Marks a send as being posted. If Redis fails, it may have marked the send although its reply was lost. Then queues
+   * the send again and returns `undone`, because only this process knows that the send was not posted: any other
+   * process would look for its message for minutes, and then give it the status `unknown`.
+   * @param mark marks the send, with the given unique id of the change
+   * @throws the error of Redis if the send is not marked, or if Redis does not answer until the limit `untilDecided`
+   */
+  private async fenceOrUndo<T>(
+    account: string,
+    { order }: SendRecord,
+    untilDecided: TimeLimit,
+    mark: (name: string) => Promise<T>,
+  ): Promise<T | 'undone'> {
+    const name = uniqueString();
+    try {
+      return await mark(name);
+    } catch (error) {
+      if (error instanceof InvalidTransitionError) throw error;
+      const stored = await this.untilRecorded(untilDecided, () => this.store.find(account, order.id));
+      if (stored?.state.step !== name) throw error;
+      await this.untilRecorded(untilDecided, () => this.requeueUnposted(account, stored, 0));
+      return 'undone';
+    }
+  }
+
+  /** Returns the limit of {@link FencedSend.untilDecided} for a POST that begins now. */
+  private untilDecided({ order }: SendRecord): TimeLimit {
+    return new TimeLimit(this.leaseMs + confirmationPeriodMs(order, this.settings));
   }
 
   private get leaseMs(): number {

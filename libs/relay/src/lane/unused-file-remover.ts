@@ -47,7 +47,7 @@ export class UnusedFileRemover {
     if (await this.foreign.hasForeignProcesses()) {
       this.logger.warn(
         { account, files: unused.length },
-        'kept uploaded files that no send needs, because a process of another installation may use the same blob store',
+        'kept uploaded files that no send needs, because a process of another installation may use the same blob store; check REDIS_URL and REDIS_KEY_PREFIX, and give each installation a blob store of its own',
       );
       return;
     }

@@ -106,8 +106,8 @@ export class MessageBinder {
       const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
       const { matches, undecided } = matchMessagesToSends(open, waiting, ahead);
       if (matches.length === 0 && (await this.markUndecidedSendsUnknown(sightings, undecided))) return;
-      // A conflict means that another process changed a send. The matching runs again even without a conflict,
-      // because a send that was posted twice has two messages, and each run matches only one of them.
+      // Count only the runs that failed because another process changed a send. A successful run is followed by
+      // another run, because a send that was posted twice has two messages, and each run matches only one of them.
       if (matches.length === 0 || (await this.bindAll(sightings, matches, bound))) conflicts += 1;
     }
     throw new Error(

@@ -98,7 +98,7 @@ describe('a message matches a send', () => {
     ]);
   });
 
-  it('only if the send was posted before or soon after the timestamp of the message; an earlier send with the same text can still match the message', () => {
+  it('that was posted before the message, but never a send with the same text that was posted long after the message', () => {
     const later = send('s2', 'Hi', {}, { begunAt: BEGUN + 60_000 });
     expect(match([message('m1', 'Hi')], [later])).toEqual([]);
     expect(
@@ -180,7 +180,7 @@ describe('a message matches a send', () => {
     expect(match([message('m', shown)], [send('s1', typed)])).toEqual(['m=s1']);
   });
 
-  it('only one to one, and as many messages as possible are matched (random lists of messages and sends)', () => {
+  it('only if neither has another match, and as many pairs as possible match (random lists of messages and sends)', () => {
     const texts = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(texts), fc.array(texts), (shown, asked) => {
@@ -300,7 +300,7 @@ describe('the matching of messages and sends with equal text', () => {
 });
 
 describe('a send that several messages match equally well', () => {
-  it('is returned as undecided, together with the messages, but without those that match other sends or were sent long after the POST', () => {
+  it('is returned as undecided, with those of the messages that match no other send and were not sent long after the POST', () => {
     const waiting = [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })];
     const shown = [at('m1', 1), at('m2', 2), at('m3', 3), at('m4', 60)];
     const [only, ...more] = matchMessagesToSends(shown, waiting, 0).undecided;

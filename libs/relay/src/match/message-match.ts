@@ -113,7 +113,7 @@ export function matchMessagesToSends(
   };
 }
 
-/** Rank of an expected message whose send has no recorded POST. */
+/** Value of {@link ExpectedMessage.rank} if no POST of the send is recorded. */
 const UNPOSTED = 1;
 
 /** A message that upstream is expected to show for a send. A send that was posted twice has two expected messages. */

@@ -76,7 +76,7 @@ describe('the messages that resemble a send', () => {
     expect(Object.keys(await reasons(send('snd_1'), messages))).toEqual(['same']);
   });
 
-  it('have timestamps that are corrected by the difference between the clocks of upstream and Redis before the comparison with the time of the POST', async () => {
+  it('are compared with the time of the POST after their timestamps are corrected by the clock difference', async () => {
     const aheadMs = 7_200_000;
     const one = message('m', { timestamp: BEGUN + aheadMs - 60_000 });
     expect(await reasons(send('snd_1'), [one], { aheadMs })).toEqual({

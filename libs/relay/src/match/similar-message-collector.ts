@@ -36,7 +36,7 @@ export class SimilarMessageCollector implements LookupReads {
   messagesRead = 0;
   private readonly sendsByText = new Map<string, SendRecord[]>();
   private readonly similar = new Map<SendRecord, SimilarMessage[]>();
-  /** Messages that were sent before this time are not collected. In milliseconds since 1970 by Redis' clock. */
+  /** Time in milliseconds since 1970 by Redis' clock. Messages that were sent earlier are not collected. */
   private readonly earliest: number;
 
   constructor(sends: readonly SendRecord[]) {

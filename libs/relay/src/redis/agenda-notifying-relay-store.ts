@@ -40,6 +40,15 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
     return super.insert(account, order, idempotency);
   }
 
+  /**
+   * Moves due scheduled sends to their lanes. Schedules the check for due lanes before the write, so that the lanes are
+   * found even if this process dies before it wakes a worker for them.
+   */
+  override promoteScheduled(account: string, count: number): Promise<string[]> {
+    this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
+    return super.promoteScheduled(account, count);
+  }
+
   override async apply(
     account: string,
     record: SendRecord,
@@ -50,14 +59,17 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
       lane.isEmpty = true;
       change.onLaneEmpty?.();
     };
+    // As for an inserted send: this process may die before it wakes a worker for the lane.
+    if (change.transition === 'resolved_resend')
+      this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
     const next = await super.apply(account, record, { ...change, onLaneEmpty });
     if (next === undefined) return undefined;
     const { confirmInMs, transition } = change;
     if (typeof confirmInMs === 'number')
       this.hints.relay.announce(account, RELAY_TASK_NAMES.confirm, confirmInMs);
-    // If a send left its lane, the lane's next send is due now, but the lane's wake-up job may be scheduled for the
-    // time at which the removed send was due. A reconcile task therefore wakes the lane. After a POST, this is not
-    // needed: the worker that made the POST continues with the lane.
+    // If a send left its lane, the lane's next send is due now, but the lane's wake-up job may be scheduled for a
+    // later time, at which the send that left was due. A reconcile task therefore wakes the lane. After a POST, no
+    // such task is needed, because the worker that made the POST continues with the lane.
     const hasLeftLane =
       storageLocationOfSend(record.state.status) === 'lane' &&
       storageLocationOfSend(next.state.status) !== 'lane';

@@ -1,4 +1,4 @@
-import { categoryOfSend, previewOf, rowRedisKeys, type SendStatusNotice } from '#conversations';
+import { rowCategoryOfStatus, previewOf, rowRedisKeys, type SendStatusNotice } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import {
   accountKeys,
@@ -58,7 +58,7 @@ import {
 } from '../send/send-transitions.js';
 import {
   isAwaitingMessage,
-  hasUncertainOutcome,
+  isKeptAsUndecided,
   REDIS_CLOCK_TOLERANCE_MS,
   type SendOrder,
   type SendRecord,
@@ -193,9 +193,9 @@ export class RedisRelayStore implements RelayStore {
         run: redisRun ?? '',
         nonceBefore: before.step ?? '',
         expiresAt: expiryOf(next),
-        isUndecided: hasUncertainOutcome(after) ? 'undecided' : '',
+        isUndecided: isKeptAsUndecided(after) ? 'undecided' : '',
         rowsKept: this.rowsKept,
-        rowCount: categoryOfSend(after.status),
+        rowCount: rowCategoryOfStatus(after.status),
         isOver: after.status === 'cancelled' ? 'over' : '',
         notice: statusNotice(next),
         events: appendEventsLuaArguments(
@@ -221,11 +221,11 @@ export class RedisRelayStore implements RelayStore {
   async fence(
     account: string,
     record: SendRecord,
-    { state, leaseMs, requestsPerSecond }: Fence,
+    { state, leaseMs, requestsPerSecond, name }: Fence,
   ): Promise<FenceResult> {
     const keys = this.keys(account);
     const { order, state: before } = record;
-    const { name, next } = this.resultOf(record, { transition: 'fenced', state });
+    const { next } = this.resultOf(record, { transition: 'fenced', state, name });
     const reply = await fenceSendScript.run(
       this.redis,
       {
@@ -250,7 +250,7 @@ export class RedisRelayStore implements RelayStore {
         lease: Math.ceil(leaseMs),
         rate: requestsPerSecond,
         rowsKept: this.rowsKept,
-        rowCount: categoryOfSend(next.state.status),
+        rowCount: rowCategoryOfStatus(next.state.status),
         notice: statusNotice(next),
       },
     );
@@ -480,14 +480,13 @@ export class RedisRelayStore implements RelayStore {
     }));
   }
 
-  /** Returns the send after a change, the event of the change, and a unique name for the change. */
+  /** Returns the send after a change, the event of the change, and a unique id of the change (`name`). */
   private resultOf(
     { order, state: before }: SendRecord,
-    { transition, state }: Pick<StateChange, 'transition' | 'state'>,
+    { transition, state, name = uniqueString() }: Pick<StateChange, 'transition' | 'state' | 'name'>,
   ): { event: Edge['event']; name: string; next: SendRecord } {
     const step = transitionResult(before.status, transition);
     if (step === undefined) throw new InvalidTransitionError(before.status, transition);
-    const name = uniqueString();
     const now = this.clock.now();
     const after: SendState = {
       ...state,

@@ -38,7 +38,7 @@ export function redisIndexKeysOfStoredSend(
 export interface LaneKeys {
   /** Sorted set of recipients; the score is the time at which their lane is due. */
   lanesDue: string;
-  /** Sorted set of queued sends; the score is the time at which they joined their lane. */
+  /** Sorted set of the sends in all lanes; the score is the time at which a send joined its lane. */
   lanesSince: string;
   /** Sorted set of recipients; the score is the number of sends in their lane. */
   laneDepths: string;

@@ -3,12 +3,7 @@ import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import { messageBindingRedisHashField } from './redis-message-bindings.js';
 import { redisIndexKeysOfStoredSend, sendIndexRedisKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
-import {
-  boundMessagesOf,
-  hasUncertainOutcome,
-  type SendOrder,
-  type SendRecord,
-} from '../send/send-record.js';
+import { boundMessagesOf, isKeptAsUndecided, type SendOrder, type SendRecord } from '../send/send-record.js';
 
 /** Maximum number of sends that one call examines or removes. */
 const MAX_TRIMMED = 500;
@@ -18,8 +13,9 @@ const trimSendsScript = LuaScript.from(import.meta.url, 'lua/trim-sends.lua');
 const moveUndecidedScript = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 
 /**
- * Removes sends that finished before `oldest`, and finished sends in excess of `maxCount`: the oldest first, up to a
- * maximum number per call. Returns the {@link SendOrder} of each removed send.
+ * Removes sends that finished before `oldest`. Also removes finished sends while more than `maxCount` finished,
+ * accepted and unknown sends are stored. Removes the oldest first, up to a maximum number per call. Returns the
+ * {@link SendOrder} of each removed send.
  * @param limits `oldest` in milliseconds since 1970 by Redis' clock; `rowsKept`: `on` if Tidings keeps the list of
  * conversations, otherwise `off`
  */
@@ -37,7 +33,7 @@ export async function trimFinishedSends(
   }
   if (ids.length === 0) return [];
   const found = await readSendRecords(redis, keys, ids);
-  const undecided = found.filter(({ state }) => hasUncertainOutcome(state));
+  const undecided = found.filter(({ state }) => isKeptAsUndecided(state));
   if (undecided.length > 0)
     await moveUndecidedScript.run(
       redis,
@@ -47,7 +43,7 @@ export async function trimFinishedSends(
         sends: undecided.flatMap(({ order, state }) => [order.id, state.revision]),
       },
     );
-  const records = found.filter(({ state }) => !hasUncertainOutcome(state));
+  const records = found.filter(({ state }) => !isKeptAsUndecided(state));
   const removed = (await trimSendsScript.run(
     redis,
     { finished: keys('finished'), confirms: keys('confirms'), claims: keys('claims'), ...rowRedisKeys(keys) },
@@ -85,7 +81,7 @@ export async function readExcessAcceptedAndUnknownSends(
   const records = await readSendRecords(redis, keys, ids);
   // The Redis set of accepted and unknown sends may also contain finished sends that an earlier build did not remove
   // from the set.
-  const undecided = records.filter(({ state }) => hasUncertainOutcome(state));
+  const undecided = records.filter(({ state }) => isKeptAsUndecided(state));
   const left = new Set(undecided.map(({ order }) => order.id));
   const finishedIds = ids.filter((id) => !left.has(id));
   if (finishedIds.length > 0) await redis.zrem(keys('sends', 'undecided'), ...finishedIds);

@@ -34,6 +34,11 @@ export interface StateChange {
   redisRun?: 'mustMatch' | 'update';
   /** Called if the transition takes the send out of its lane, and the lane is then empty. */
   onLaneEmpty?: () => void;
+  /**
+   * Unique id of the change, which becomes `step` of the changed send. With it, the caller can find out whether the
+   * change was stored although Redis' reply was lost. Default: an id that the caller does not know.
+   */
+  name?: string;
 }
 
 /** A send that is not stored yet. If `createdAt` is absent, the store sets it by its own clock. */
@@ -50,6 +55,8 @@ export interface Fence {
   leaseMs: number;
   /** Request budget of the account. */
   requestsPerSecond: number;
+  /** Unique id of the change; see {@link StateChange.name}. */
+  name: string;
 }
 
 /**
@@ -57,8 +64,8 @@ export interface Fence {
  * - `fenced`: the send is marked as being posted, and a token of the request budget is taken.
  * - `changed`: the send has changed since it was read, or Redis restarted.
  * - `unusual`: the send is not marked, and no token is taken. For example, the request budget has no token now, or
- *   there is an outage. The caller must call `Sender.takeBudgetToken`. If a token is available in time, the caller then applies
- *   the transition `fenced`.
+ *   there is an outage. The caller must call `Sender.takeBudgetToken`. If this call returns in time, the caller then
+ *   applies the transition `fenced`.
  */
 export type FenceResult = { kind: 'fenced'; record: SendRecord } | { kind: 'changed' } | { kind: 'unusual' };
 
@@ -149,7 +156,7 @@ export interface RelayStore {
   /** Returns the first send in a lane, or undefined if the lane is empty. */
   laneHead(account: string, lane: string): Promise<LaneHead | undefined>;
 
-  /** Removes a send from its lane if a send with its status must not be in a lane. */
+  /** Removes a send from its lane. Used if a send with its status does not belong in a lane. */
   removeFromLane(account: string, record: SendRecord): Promise<void>;
 
   /** Makes a lane due in `ms` milliseconds. Returns false if `head` is no longer the first send in the lane. */

@@ -24,8 +24,8 @@ export interface SendOrder extends NewSend {
  * The part of a send that changes. Times are in milliseconds since 1970, by Redis' clock.
  *
  * A send with the status `relaying` has a phase. `posting`: a process may be posting the send, until the lease of the
- * POST expires. `looking`: the POST had no clear outcome, or Redis may have lost the record of a POST, so the
- * send is looked up among the recipient's messages.
+ * POST expires. `looking`: the send is looked up among the recipient's messages, because its POST had no clear
+ * outcome, Redis may have lost the record of a POST, or a resend was requested.
  */
 export interface SendState {
   status: SendStatus;
@@ -37,16 +37,16 @@ export interface SendState {
   revision: number;
   updatedAt: number;
   /**
-   * Random id of the last transition; absent before the first transition. The revision alone is not unique: if Redis
-   * loses its last writes, other transitions get the same revisions again.
+   * Random id of the last transition. Absent before the first transition and after the transition `promoted`. The
+   * revision alone is not unique: if Redis loses its last writes, other transitions get the same revisions again.
    */
   step?: string;
   attempts: SendAttempt[];
   /** Number of consecutive attempts that upstream did not accept. */
   refusals: number;
   /**
-   * Number of POSTs that upstream accepted or may have accepted, including a POST in progress. Absent if there was no
-   * such POST.
+   * Number of POSTs that upstream accepted or may have accepted, including a POST in progress. Absent or 0 if there
+   * was no such POST.
    */
   copies?: number;
   /** Earliest time of the next POST or look-up. During a POST: the end of its lease. */
@@ -207,7 +207,7 @@ export function isMessageOfSendOverdue({ status, lookLeftMs, copies = 0, thenPos
 /**
  * True if the send has left its recipient's queue, but its outcome is not certain. Retention removes such sends last.
  */
-export function hasUncertainOutcome({ status, forgotten }: SendState): boolean {
+export function isKeptAsUndecided({ status, forgotten }: SendState): boolean {
   return (status === 'accepted' || status === 'unknown') && forgotten !== true;
 }
 

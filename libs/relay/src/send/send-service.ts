@@ -60,10 +60,10 @@ export class SendNotCancellableError extends Error {
  * How an operator resolves a send whose status is `unknown` or `failed`. `resend`: post the send again. `sent` or
  * `failed`: record this as the send's outcome.
  */
-export type SettableOutcome = 'resend' | 'sent' | 'failed';
+export type ResolveOutcome = 'resend' | 'sent' | 'failed';
 
-/** All values of {@link SettableOutcome}. */
-export const SETTABLE_OUTCOMES = ['resend', 'sent', 'failed'] as const satisfies readonly SettableOutcome[];
+/** All values of {@link ResolveOutcome}. */
+export const RESOLVE_OUTCOMES = ['resend', 'sent', 'failed'] as const satisfies readonly ResolveOutcome[];
 
 /** Thrown if a send cannot be resolved in the requested way. */
 export class SendNotResolvableError extends Error {
@@ -79,7 +79,7 @@ export type SendOrigin = Pick<SendOrder, 'requestId' | 'trace'>;
 /** The operations on sends that the API offers to callers. */
 export interface SendService {
   /**
-   * Stores a send. A stored send is relayed to upstream, or an event reports why it was not.
+   * Stores a send. A stored send is relayed to upstream, or an event reports why the send was not relayed.
    * @param origin the HTTP request that the send comes from, for log lines and traces
    * @throws {IdempotencyKeyReusedError | IdempotentRequestInProgressError}
    */
@@ -122,5 +122,5 @@ export interface SendService {
    * Returns undefined if the send was not found.
    * @throws {SendNotResolvableError}
    */
-  resolve(account: string, id: string, outcome: SettableOutcome): Promise<Send | undefined>;
+  resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined>;
 }

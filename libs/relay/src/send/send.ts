@@ -91,7 +91,7 @@ export interface SendLookup {
   outcome: (typeof LOOKUP_OUTCOMES)[number];
   /** A message that was sent before this time cannot be the send's message. */
   since: string;
-  /** The contacts with the recipient's phone number whose messages the look-up read. */
+  /** The contacts with the recipient's phone number whose messages the look-up read or tried to read. */
   contactIds: string[];
   /** Number of messages that the look-up read. A message that it read twice counts twice. */
   messagesRead: number;

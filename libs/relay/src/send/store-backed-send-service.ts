@@ -10,7 +10,7 @@ import {
   type IdempotencyKey,
   IdempotencyKeyReusedError,
   IDEMPOTENCY_KEY_RESERVATION_MS,
-  type SettableOutcome,
+  type ResolveOutcome,
   type SendService,
   type SendOrigin,
   SendNotCancellableError,
@@ -91,7 +91,7 @@ export class StoreBackedSendService implements SendService {
     return record === undefined ? undefined : toPublicSendWithLookups(record);
   }
 
-  async resolve(account: string, id: string, outcome: SettableOutcome): Promise<Send | undefined> {
+  async resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined> {
     const now = await this.store.now(account);
     const address = await this.addressOf(account);
     const record = await this.change(account, id, (current) => resolution(current, outcome, now, address));
@@ -136,7 +136,7 @@ function replayOf(earlier: IdempotencyKeyUse): Acceptance {
 
 function resolution(
   { order, state }: SendRecord,
-  outcome: SettableOutcome,
+  outcome: ResolveOutcome,
   now: number,
   address: string | undefined,
 ): StateChange {
