@@ -9,7 +9,7 @@ import {
 import { eventToJson, RedisEventLog } from '#events';
 import { accountKeys, createLogger, type RedisClient } from '#platform';
 import { MessageBinder } from '#relay';
-import { type HttpUpstream, type UpstreamAddress, UpstreamError } from '#upstream';
+import { type HttpUpstream, isMissingPageError, type UpstreamAddress, UpstreamError } from '#upstream';
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
 import type { PageFault, Task } from './history.js';
 import { type Gate, mortalRedis } from './mortal-redis.js';
@@ -59,6 +59,8 @@ export class FeedWorker {
   private attempt: PollAttempt | undefined;
   /** What was known of the contact when the task first read it after the last commit of another worker. */
   private beginning: Beginning | undefined;
+  /** True if upstream answered the last request for messages that the requested page does not exist. */
+  private isAfterMissingPage = false;
   /** Number of the contact's commits that the task knows of: those before its last read, and its own. */
   private seenCommits: number | undefined;
   /** Pages that the task has read so far, without those whose commit was rejected. */
@@ -253,7 +255,18 @@ export class FeedWorker {
         this.gate(async () => {
           const fault = this.applyFault();
           const asked = this.context.oracle.commitsOf(contactId);
-          const read = await upstream.listMessages(address, contactId, page, limit, knownDigest);
+          const isCheckOfContact = this.isAfterMissingPage && page === 1 && limit === 1;
+          this.isAfterMissingPage = false;
+          const read = await upstream
+            .listMessages(address, contactId, page, limit, knownDigest)
+            .catch((error: unknown) => {
+              this.isAfterMissingPage = page > 1 && isMissingPageError(error);
+              if (this.isAfterMissingPage)
+                this.attempt?.reads.push({ ...witness.pageAfterEnd(contactId, page, limit), commits: asked });
+              throw error;
+            });
+          // The reply only shows that the contact exists.
+          if (isCheckOfContact) return read;
           assertList(fault);
           if (this.attempt?.now !== this.context.now()) this.isClockSteady = false;
           const seen = witness.page(contactId, page, limit, fault);

@@ -9,6 +9,8 @@ export interface WorldSetup {
   /** Maximum number of messages per page. Null: as many as requested. */
   limitCap: number | null;
   limitIgnored: boolean;
+  /** Status of the answer to a request for a page after the last one. Null: an empty page. */
+  missingPageStatus: 404 | null;
   insertWhilePaging: number;
   wire: WireShapes;
   undated: 'silent' | 'emit';
@@ -73,8 +75,8 @@ export type Action =
   | { do: 'moveSend'; send: number; transition: number }
   /** Upstream shows the message of a send. */
   | { do: 'showSend'; send: number; ageMs: number }
-  /** Messages are marked as seen up to a message, with or without its time. */
-  | { do: 'markSeen'; contact: number; message: number; timed: boolean }
+  /** A message is marked as seen, with all inbound messages before it or alone. */
+  | { do: 'markSeen'; contact: number; message: number; upTo: boolean }
   | { do: 'outage'; of: boolean | 'contacts' | 'messages' }
   | { do: 'order'; order: Order }
   | { do: 'clock'; seconds: number };
@@ -205,7 +207,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       do: fc.constant('markSeen' as const),
       contact,
       message: fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: 30 })),
-      timed: oneIn(2),
+      upTo: oneIn(2),
     }),
   },
   { weight: 24, arbitrary: insert },
@@ -493,6 +495,7 @@ const setup: fc.Arbitrary<WorldSetup> = fc.record({
   sortBy: fc.constantFrom('timestamp' as const, 'timestamp' as const, 'arrival' as const),
   limitCap: fc.constantFrom(null, 20, 7, 5, 5, 3, 3, 2, 1),
   limitIgnored: oneIn(15),
+  missingPageStatus: fc.constantFrom(null, null, null, null, null, 404 as const),
   insertWhilePaging: fc.oneof(
     { weight: 8, arbitrary: fc.constant(0) },
     { weight: 1, arbitrary: fc.integer({ min: 2, max: 7 }) },

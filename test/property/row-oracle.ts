@@ -148,10 +148,9 @@ export class RowOracle {
 
   /**
    * Records that the messages of a row up to a message were marked as seen.
-   * @param at the message's time in milliseconds since 1970, if the caller gave it: the row need not contain the message
    * @param isDone the reply
    */
-  markedSeen(contactId: string, messageId: string, at: number | undefined, isDone: boolean): void {
+  markedSeen(contactId: string, messageId: string, isDone: boolean): void {
     const contact = this.contacts.get(contactId);
     const message = contact?.messages.get(messageId);
     if (contact?.isListed !== true) {
@@ -161,14 +160,19 @@ export class RowOracle {
     if (isExact(contact)) {
       const { lastOutbound, waiting, last } = summaryOf(contact);
       const isInRow = message !== undefined && [lastOutbound, last, ...waiting].includes(message);
-      if (isDone !== (isInRow || at !== undefined))
+      if (isDone !== isInRow)
         throw new Verdict(`marking ${messageId} of ${contactId} as seen was ${isDone ? 'done' : 'refused'}`);
     }
     if (!isDone) return;
-    const upTo = message ?? (at === undefined ? undefined : { at, id: messageId });
     // The row contains a message that is not known to exist any more.
-    if (upTo === undefined) contact.isBlurred = true;
-    else forgetUnreadUpTo(contact, upTo);
+    if (message === undefined) contact.isBlurred = true;
+    else forgetUnreadUpTo(contact, message);
+  }
+
+  /** Records that one message of a row was marked as seen. */
+  markedAloneSeen(contactId: string, messageId: string): void {
+    const contact = this.contacts.get(contactId);
+    if (contact?.isListed === true) contact.unread.delete(messageId);
   }
 
   /**

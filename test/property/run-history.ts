@@ -100,8 +100,13 @@ class Run {
   }
 
   private begin(): void {
-    const { seed, order, sortBy, limitCap, limitIgnored, insertWhilePaging, wire, contacts } = this.setup;
-    const settings = { order, sortBy, limitCap, limitIgnored, insertWhilePaging, ...wire, clock: 'manual' };
+    const { seed, order, sortBy, limitCap, limitIgnored, missingPageStatus, insertWhilePaging } = this.setup;
+    const { wire, contacts } = this.setup;
+    const settings = {
+      ...{ order, sortBy, limitCap, limitIgnored, missingPageStatus, insertWhilePaging },
+      ...wire,
+      clock: 'manual',
+    };
     this.control('reset', { seed, now: BEGINNING, settings });
     for (const old of contacts) this.newContact(old);
   }
@@ -282,23 +287,24 @@ class Run {
   private async markSeen({
     contact,
     message,
-    timed,
+    upTo,
   }: {
     contact: number;
     message: number;
-    timed: boolean;
+    upTo: boolean;
   }): Promise<void> {
     const contactId = this.contactId(contact);
     const id = this.messageId(contact, message);
     if (id === undefined) return;
-    const { timestamp } = this.lane.witness.messages(contactId).find((one) => one.id === id) ?? {};
-    const at = timed ? timestamp : undefined;
-    const done = await this.conversations.markSeen(ACCOUNT, contactId, {
-      id,
-      ...(at === undefined ? {} : { at }),
-    });
-    this.note(`${id} marked as seen: ${done}`);
-    this.context.rows.markedSeen(contactId, id, at, done);
+    if (!upTo) {
+      await this.conversations.markEachSeen(ACCOUNT, contactId, [id]);
+      this.note(`${id} alone marked as seen`);
+      this.context.rows.markedAloneSeen(contactId, id);
+      return;
+    }
+    const done = await this.conversations.markSeen(ACCOUNT, contactId, id);
+    this.note(`messages up to ${id} marked as seen: ${done}`);
+    this.context.rows.markedSeen(contactId, id, done);
   }
 
   /** Returns the number of a send. -1 is the last one. */

@@ -50,6 +50,11 @@ export class UpstreamWitness {
     return served;
   }
 
+  /** Returns a page after the last one, which upstream did not serve. */
+  pageAfterEnd(contactId: string, page: number, limit: number): PageRead {
+    return { ...this.truth(contactId), page, limit, elements: 0, seen: [], veiled: false, sound: true };
+  }
+
   /** Returns the contact list that was served last. */
   contacts(): { id: string; wire: string }[] {
     return this.lastList ?? [];

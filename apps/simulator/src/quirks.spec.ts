@@ -73,6 +73,12 @@ describe('the settings of the simulator', () => {
     expect(await texts('?page=2&limit=1')).toEqual(['Message 30']);
   });
 
+  it('can answer requests for a page after the last one with an error status', async () => {
+    changeSettings({ missingPageStatus: 404 });
+    expect(await texts('?page=2&limit=20')).toHaveLength(10);
+    expect((await upstream.get(`${path()}?page=3&limit=20`)).status).toBe(404);
+  });
+
   it('can insert a message between two page reads', async () => {
     changeSettings({ insertWhilePaging: 2 });
     await texts('?page=1&limit=10');

@@ -60,6 +60,9 @@ export function servePage(core: SimulatorCore, wanted: PageRequest, fault: Fault
     : Math.min(wanted.limit, settings.limitCap ?? Number.POSITIVE_INFINITY);
   const page = settings.pageIgnored ? 1 : wanted.page;
   const messages = contact === undefined || out ? [] : pageOf(core, contact, page, limit);
+  const { missingPageStatus } = settings;
+  if (missingPageStatus !== null && !out && page > 1 && messages.length === 0)
+    return errorAnswer(missingPageStatus, 'Not Found', 'There is no such page');
   if (messages.some(({ id }) => settings.failingMessageIds.includes(id)))
     return errorAnswer(500, 'Internal Server Error', 'Could not serialise the page');
   core.ledger.record({

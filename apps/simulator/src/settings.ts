@@ -52,6 +52,8 @@ export interface Settings {
   limitIgnored: boolean;
   /** True if `page` is ignored and every page is the first. */
   pageIgnored: boolean;
+  /** Status of the answer to a request for a page after the last one. Null: an empty page with status 200. */
+  missingPageStatus: number | null;
   /**
    * Number of page reads of a contact after which a new inbound message arrives and shifts the pages. 0:
    * never.
@@ -158,6 +160,7 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = {
   limitCap: 100,
   limitIgnored: false,
   pageIgnored: false,
+  missingPageStatus: null,
   insertWhilePaging: 0,
   outage: false,
   hugePage: null,
@@ -206,6 +209,7 @@ const CHECK_SETTINGS: Check<Settings> = merged<Settings>({
   limitCap: orNull(whole(1, 1_000_000), 1),
   limitIgnored: flag(),
   pageIgnored: flag(),
+  missingPageStatus: orNull(whole(400, 599), 404),
   insertWhilePaging: whole(0, 1_000_000),
   outage: oneOf<Settings['outage']>(true, false, 'contacts', 'messages'),
   hugePage: orNull(

@@ -109,8 +109,8 @@ export interface ContactUpdate {
    */
   words?: { all: readonly string[]; removed: readonly string[] };
   /**
-   * Only for a new contact: its first read emits events for messages whose timestamp is later than this time
-   * (milliseconds since 1970 by upstream's clock); see `FirstRead`.
+   * Used only if the contact is new: the first read of the contact emits events for messages whose timestamp is later
+   * than this time (milliseconds since 1970 by upstream's clock); see `FirstRead`.
    */
   emitAfter?: number;
   /** The event that reports the change of the contact. Absent if the change emits no event. */
@@ -141,9 +141,9 @@ export interface UnidentifiedContacts {
   /** When the last read of the contact list started; see {@link Recipient.listReadAt}. */
   listReadAt?: number;
   /**
-   * The contacts of which neither a phone number nor a message is known. A phone number that is in the fields of
-   * several contacts does not count, because it may be the account's own. Deleted contacts are left out. `isMissing`
-   * is true if the last contact list did not contain the contact.
+   * The contacts of which neither a phone number nor a message is known. A phone number that several contacts have
+   * does not count as known, because it may be the account's own. Deleted contacts are left out. `isMissing` is true
+   * if the last contact list did not contain the contact.
    */
   contacts: Recipient['contacts'];
 }
@@ -346,7 +346,7 @@ export interface PollCommit {
   longestPage?: number;
   /** Number of unreadable elements that this poll found for the first time. */
   unreadable: number;
-  /** The contact's own phone numbers, taken from its messages on the pages that were read. */
+  /** The contact's own phone numbers, taken from the new and reappeared messages of this poll. */
   numbers: readonly string[];
   /** Changes of the contact's conversation row. */
   row: RowUpdate;

@@ -24,7 +24,10 @@ export interface ClaimedRead {
   readonly signal: AbortSignal;
   /** Id of the lease under which the worker claimed the poll. */
   readonly lease: string;
-  /** Turns renewals of the lease off while a commit ends the claim, and on again if the commit was refused. */
+  /**
+   * Turns the renewals of the lease on or off. They are off while a commit ends the claim, and are turned on again if
+   * the commit is refused.
+   */
   readonly setRenewal: (isOn: boolean) => void;
   /**
    * True if upstream had no outage when the poll was claimed. The first upstream request of the poll is then

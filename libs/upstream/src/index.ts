@@ -27,7 +27,12 @@ export { RedisRequestRateLimiter } from './budget/redis-request-rate-limiter.js'
 export { type RequestRateLimiter } from './budget/request-rate-limiter.js';
 export { type ParsedList } from './reply/reply-list.js';
 export { type PollTokenSource } from './budget/poll-token-source.js';
-export { parseContactsById, requireValidJson, normalizeListReply, toJson } from './reply/reply-text.js';
+export {
+  parseContactsById,
+  requireValidJson,
+  normalizeListReply,
+  replyPartToJson,
+} from './reply/reply-text.js';
 export {
   type AdaptiveBudget,
   BudgetExhaustedError,
@@ -39,6 +44,7 @@ export {
   type TokenAttempt,
 } from './budget/request-budget.js';
 export {
+  isMissingPageError,
   UpstreamConnectionLostError,
   UpstreamError,
   UpstreamIsTidingsError,

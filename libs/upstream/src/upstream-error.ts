@@ -124,3 +124,11 @@ export class UpstreamUnavailableError extends UpstreamError {
     return 'requests to upstream are held';
   }
 }
+
+/** Statuses with which upstream may answer a request for a page after the last one. */
+const MISSING_PAGE_STATUSES: ReadonlySet<number> = new Set([404, 410, 416]);
+
+/** Returns true if upstream answered that the requested page, or the contact whose page it is, does not exist. */
+export function isMissingPageError(error: unknown): boolean {
+  return error instanceof UpstreamStatusError && MISSING_PAGE_STATUSES.has(error.status);
+}

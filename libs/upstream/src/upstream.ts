@@ -46,7 +46,7 @@ export interface MessagePage extends ParsedList<UpstreamMessage> {
   date?: number;
   /** Hash of the body of the reply. Absent if the page was put together from several replies. */
   digest?: string;
-  /** True if the digest of the page equals the digest that the caller passed. The messages are then not parsed. */
+  /** True if the page was not parsed, because its digest equals the digest that the caller passed. */
   isUnchanged?: true;
 }
 

@@ -97,6 +97,9 @@ describe('GET /v1/conversations/{id}/timeline', () => {
     { order: 'oldestFirst', limitCap: 20 },
     { order: 'random', limitCap: 20 },
     { order: 'newestFirst', limitIgnored: true },
+    { order: 'newestFirst', limitCap: 13, missingPageStatus: 404 },
+    { order: 'oldestFirst', limitCap: 13, missingPageStatus: 404 },
+    { order: 'random', limitCap: 20, missingPageStatus: 410 },
   ])('returns each message once, newest first (simulator settings: %j)', async (settings) => {
     harness.control('settings', settings);
     const ids = createMessages(130);

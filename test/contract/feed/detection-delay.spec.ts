@@ -159,7 +159,7 @@ describe('the detection delay', () => {
     expect((await delays()).p95Ms).toBeLessThan(HOUR_MS / 10);
   });
 
-  it('is corrected by a clock difference that repeated polls measure to within half a second', async () => {
+  it('is corrected by the clock difference, which repeated polls determine to within half a second', async () => {
     const { harness } = here;
     harness.control('settings', { clockSkewMs: 10_000 });
     const contactId = await watched();

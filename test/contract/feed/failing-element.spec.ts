@@ -193,8 +193,8 @@ describe('one failed request for the first page of messages', () => {
   });
 });
 
-describe('a known message that earlier reads did not return, perhaps because it was the unreadable element,', () => {
-  it('counts as missing from the first complete read without unreadable elements', async () => {
+describe('a known message that may have been the unreadable element of earlier reads', () => {
+  it('counts as missing as soon as a complete read contains neither the message nor an unreadable element', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
     harness.control('faults', {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ContactListPoller, MIN_ABSENCE_UNTIL_DELETED_MS } from '#feed';
+import { NO_ROW_UPDATE } from '#conversations';
 import { accountKeys } from '#platform';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
@@ -19,11 +20,16 @@ const deepReadsKey = (): string => accountKeys(here.harness.prefix, ACCOUNT)('po
 const typesOf = async (): Promise<string[]> => here.harness.eventTypes();
 
 describe('a missing message', () => {
-  it.each(['newestFirst', 'oldestFirst'] as const)(
-    'is emitted as deleted, with its last content if the event log has that content, else only with its id (order of messages: %s)',
-    async (order) => {
+  it.each([
+    { order: 'newestFirst', missingPageStatus: null },
+    { order: 'oldestFirst', missingPageStatus: null },
+    { order: 'newestFirst', missingPageStatus: 404 },
+    { order: 'oldestFirst', missingPageStatus: 416 },
+  ])(
+    'is emitted as deleted, with its last content if the event log has that content, else only with its id (simulator settings: %j)',
+    async (settings) => {
       const { harness } = here;
-      harness.control('settings', { order });
+      harness.control('settings', settings);
       const { contactId, ids: old } = await here.createKnownContact(25);
       const [id = ''] = harness.createMessages(contactId, { text: 'soon gone' });
       await harness.sweep();
@@ -263,6 +269,31 @@ describe('during an outage that looks like an empty account,', () => {
     await harness.sweep();
     expect(await typesOf()).toEqual(['account.suspect', 'contact.created', 'message.received']);
     expect(await here.messageEvents()).toEqual(received(ids));
+  });
+
+  it('the account does not stay suspect because of a contact that was deleted during a read of its messages', async () => {
+    const { harness } = here;
+    const [contactId = '', other = ''] = ['+15551230001', '+15551230002'].map((number) =>
+      harness.createContact(number),
+    );
+    for (const id of [contactId, other]) here.createOldMessages(id, 3);
+    await harness.sweep();
+    const state = await harness.store.contactState(ACCOUNT, contactId);
+    if (state === undefined) throw new Error('the contact is unknown');
+    harness.control('contacts/delete', { contactId });
+    await list.poll(ACCOUNT);
+    harness.store.aheadMs += 62_000;
+    await list.poll(ACCOUNT);
+    expect(await typesOf()).toEqual(['contact.deleted']);
+    const { version, redisRun, expediteRequests, pollState, extension, now } = state;
+    const committed = await harness.store.commitPoll(ACCOUNT, contactId, {
+      ...{ version, redisRun, expediteRequests, pollState, extension, suspicion: now },
+      ...{ deletesSnapshots: false, known: new Map(), events: [], bucket: 1, dueInMs: 1_000, unreadable: 0 },
+      ...{ baseline: 'unchanged', deep: 'unchanged', numbers: [], row: NO_ROW_UPDATE },
+      report: { startedAt: now, arrivals: [], interval: { min: 50, max: 60_000 } },
+    });
+    expect(committed).toBeDefined();
+    expect(await harness.store.overview(ACCOUNT)).not.toHaveProperty('suspectSince');
   });
 
   it('a new contact and its first messages are emitted although the account stays suspect', async () => {

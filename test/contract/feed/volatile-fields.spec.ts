@@ -173,7 +173,7 @@ describe('a contact field that differs at each read of the contact list', () => 
     expect(await updates()).toBe(before + 1);
   });
 
-  it('still causes an event at each change if the field changes for only 12 of 100 contacts, even if the reply contains a second list', async () => {
+  it('still causes an event at each change if the field changes for only 12 of 100 contacts, even if the reply of upstream contains another list besides the contacts', async () => {
     const { harness } = here;
     harness.control('contacts', { count: 100 });
     await harness.list.poll(ACCOUNT);

@@ -421,7 +421,7 @@ describe('a send that cannot be completed', () => {
     expect(connections).toBe(0);
   });
 
-  it('is written to upstream although its time limit passes while the connection is being established', async () => {
+  it('is still written to upstream if its time limit passes while the connection is being established', async () => {
     let bytes = 0;
     const to = await listen(createServer((socket) => socket.on('data', (data) => (bytes += data.length))));
     // The check is awaited before the exchange and again once the connection is established.

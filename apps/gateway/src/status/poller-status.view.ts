@@ -156,14 +156,15 @@ export class PollerStatusView {
 
   @ApiProperty({
     type: 'integer',
-    description: 'Number of messages that could not be parsed, each counted once.',
+    description:
+      'Number of messages that could not be read, each counted once: those that could not be parsed, and those that were skipped.',
   })
   unreadable!: number;
 
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of messages that were skipped, because the messaging service returns an error for every page that contains them.',
+      'Number of messages that were skipped, because the messaging service returns an error for every page that contains them, or because they are too large. Several such messages of a contact may count once.',
   })
   skipped!: number;
 

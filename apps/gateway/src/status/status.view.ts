@@ -129,7 +129,8 @@ export class StatusView {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'Time when the event log of the account was first created in this Redis.',
+    description:
+      'Time when Tidings created the event log of the account. If Redis lost its data, the time when Tidings created the log again. Null if there is no event log yet.',
   })
   installedAt!: string | null;
 

@@ -1,6 +1,6 @@
 import { eraseConversationRows } from '#conversations';
 import type { Queue } from 'bullmq';
-import { BackgroundPollAnnouncer, POLL_LEASE_MS, RedisPollDueTimeReader, RedisPollQueue } from '#feed';
+import { DuePollAnnouncer, POLL_LEASE_MS, RedisPollDueTimeReader, RedisPollQueue } from '#feed';
 import { BullmqHintQueue, type QueuePayloads, clockOfThisMachine } from '#platform';
 import { UpstreamProbe } from '#relay';
 import type { BudgetedUpstream } from '#upstream';
@@ -34,7 +34,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
         environment.POLL_SWEEP_INTERVAL_MS,
       ),
     ),
-    agenda: new BackgroundPollAnnouncer(hints),
+    agenda: new DuePollAnnouncer(hints),
     ...{ contacts, accounts, upstream, budget, logger },
   });
   const rounds = pollRounds({

@@ -234,7 +234,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect(contacts.agendaTimes).toEqual([123_000]);
   });
 
-  it('gets the next due time in the reply of the poll queue when it reports the end of a read, so that it need not claim contacts again', async () => {
+  it('learns the next due time from the poll queue when it reports the end of a read, and makes no further claim', async () => {
     contacts.due.push(['c', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     start();
@@ -245,7 +245,7 @@ describe('a worker that polls an account until no further contact is due', () =>
     expect([contacts.claims, contacts.agendaTimes]).toEqual([1, [123_000]]);
   });
 
-  it('returns the next due time to a caller that still waits; without a waiting caller, it writes this time to the agenda', async () => {
+  it('returns the next due time to the caller of checkAndWait, or writes the time to the agenda if the caller no longer waits', async () => {
     contacts.due.push(['c', 'head'], ['d', 'head']);
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     poller = contacts.poller();

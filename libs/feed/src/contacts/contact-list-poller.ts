@@ -120,8 +120,8 @@ export class ContactListPoller {
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const known = await this.store.knownContacts(account);
     const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_VOLATILE_CONTACT_FIELDS;
-    // A reader is created for each list that the reply seems to contain. Each reader has its own tracker of volatile
-    // fields, so that a tracker counts only the contacts of one list.
+    // The reply may contain several lists, and only its end shows which of them is the contact list. A reader is
+    // created for each list. Each reader has its own tracker, so that a tracker counts only the contacts of one list.
     const list = await this.source.listContacts(
       account,
       purpose,

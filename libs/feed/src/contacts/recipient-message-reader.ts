@@ -7,7 +7,7 @@ import type { LookupReads } from '../ports.js';
 import { CoalescingTaskRunner } from './coalescing-task-runner.js';
 import { PollExpediter } from './poll-expediter.js';
 import { UnidentifiedContactReader } from './unidentified-contact-reader.js';
-import { isNotFound } from './upstream-not-found.js';
+import { isUpstreamNotFoundError } from './upstream-not-found.js';
 
 /** Maximum time from the acceptance of a send to the next read of the recipient's messages, in milliseconds. */
 const READ_AFTER_ACCEPTANCE_WITHIN_MS = 250;
@@ -27,8 +27,9 @@ interface LookupOptions {
   isListRequired?: boolean;
   /**
    * If given, the look-up is complete only if all unidentified contacts were read at `minUnidentifiedReadAt`
-   * (milliseconds since 1970 by Redis' clock) or later. The look-up reads those that were not, unless it is already
-   * incomplete. If the account has more than `MAX_UNIDENTIFIED_CONTACTS` of them, they are ignored.
+   * (milliseconds since 1970 by Redis' clock) or later. The look-up reads the unidentified contacts whose last read
+   * was earlier, unless the look-up is already incomplete. If the account has more than `MAX_UNIDENTIFIED_CONTACTS`
+   * unidentified contacts, they are ignored.
    */
   minUnidentifiedReadAt?: number;
   /** True if new sends have priority over this look-up in the request budget. */
@@ -41,9 +42,9 @@ interface LookupOptions {
 interface ContactsRead {
   /** The contacts that were read, or whose read failed. */
   readonly ids: Set<string>;
-  /** False if messages of the phone number may not have been read. */
+  /** False if it is uncertain whether all messages of the phone number were read. */
   isComplete: boolean;
-  /** The first failure. */
+  /** Error of the first contact that could not be read. */
   failure?: UpstreamError;
 }
 
@@ -70,8 +71,8 @@ export class RecipientMessageReader {
   /**
    * Immediately reads the new messages of all contacts with the given phone number, and binds these messages to
    * sends.
-   * @returns true if the look-up is complete: all contacts with the phone number were read, except contacts that no
-   * longer exist, and the look-up is not incomplete for a reason that {@link LookupOptions} describes
+   * @returns true if the look-up is complete: each contact with the phone number was read or no longer exists, and no
+   * option makes the look-up incomplete; see {@link LookupOptions}
    * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
    */
   async lookUp(account: string, phoneNumber: string, options: LookupOptions = {}): Promise<boolean> {
@@ -115,7 +116,7 @@ export class RecipientMessageReader {
         if (isListRequired && contact.isMissing) done.isComplete = false;
       } catch (error) {
         if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
-        if (isNotFound(error)) {
+        if (isUpstreamNotFoundError(error)) {
           if (!contact.isMissing) recipient = await this.pollListAndFind(account, phoneNumber);
           if (isGone(recipient, contact.id)) continue;
         }

@@ -3,7 +3,7 @@ import type { VolatileContactFieldTracker, QuickVerdict } from '../form/volatile
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
 /**
- * These values replace the index of a known contact in the contact list. `UNCHANGED`: the list contains the
+ * Values that stand in place of the index of a known contact in the contact list. `UNCHANGED`: the list contains the
  * contact, and the contact need not be committed. `UNSEEN`: the part of the list that has arrived does not contain
  * the contact.
  */
@@ -18,7 +18,8 @@ export interface ChangedContact {
   contact: UpstreamContact;
   fingerprint: string;
   /**
-   * Result of comparing the contact's fingerprint with the one in the snapshot; `changed` for a new contact.
+   * Result of comparing the contact's fingerprint with the one in the snapshot; `changed` for a new contact, and for
+   * a deleted contact that is back.
    */
   verdict: QuickVerdict | 'changed';
 }
@@ -35,13 +36,10 @@ export class SnapshotComparingContactReader implements ContactReader {
    * contact must be stored, otherwise {@link UNCHANGED} or {@link UNSEEN}.
    */
   private readonly positions: Int32Array;
-  /** Position of each new contact in the contact list, by the contact's id. */
+  /** Index of each new contact in the contact list, by the contact's id. */
   private readonly newPositions = new Map<string, number>();
   private seen = 0;
-  /**
-   * Fingerprint and comparison result of each contact that must be stored, by the contact's position in the
-   * list.
-   */
+  /** Fingerprint and comparison result of each contact that must be stored, by the contact's index in the list. */
   private readonly notable = new Map<number, { fingerprint: string; verdict: ChangedContact['verdict'] }>();
   /** Number of known contacts that are not deleted. */
   readonly present: number;

@@ -4,11 +4,11 @@ import { LRUCache } from 'lru-cache';
 import type { FeedStore, UnidentifiedContacts } from '../feed-store.js';
 import type { ContactPoller } from '../poll/contact-poller.js';
 import { CoalescingTaskRunner } from './coalescing-task-runner.js';
-import { isNotFound } from './upstream-not-found.js';
+import { isUpstreamNotFoundError } from './upstream-not-found.js';
 
 /**
- * Maximum number of unidentified contacts that are read. If an account has more, none of them is read: its contact list
- * then probably contains people who were never written to, and sends would wait long for reads of all of them.
+ * Maximum number of unidentified contacts that are read. If an account has more, none of them is read: the contact
+ * list then probably contains people who were never written to, and sends would wait too long until all were read.
  */
 const MAX_UNIDENTIFIED_CONTACTS = 20;
 /** Time after which a round of reads begins no further read, in milliseconds. */
@@ -33,7 +33,7 @@ export class UnidentifiedContactReader {
   private readonly reads = new LRUCache<string, AccountReads>({ max: MAX_ACCOUNTS });
   /** For each account, the latest time that a caller passed to {@link areReadSince} as `since`. */
   private readonly wantedSince = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
-  /** For each account, the ids of the contacts in the previous log line, separated by spaces. */
+  /** For each account, the contact ids of the last call of {@link logContactsNotRead}, separated by spaces. */
   private readonly loggedNotRead = new LRUCache<string, string>({ max: MAX_ACCOUNTS });
 
   constructor(
@@ -90,7 +90,10 @@ export class UnidentifiedContactReader {
     this.logContactsNotRead(account, notRead);
   }
 
-  /** Logs contacts that sends wait for, because they could not be read, unless the previous log line has the same contacts. */
+  /**
+   * Logs the contacts that could not be read, because sends wait for these contacts. Logs nothing if the contacts are
+   * the same as at the previous call.
+   */
   private logContactsNotRead(account: string, contactIds: readonly string[]): void {
     const ids = contactIds.join(' ');
     if (ids === (this.loggedNotRead.get(account) ?? '')) return;
@@ -98,22 +101,22 @@ export class UnidentifiedContactReader {
     if (contactIds.length === 0) return;
     this.logger.warn(
       { account, contactIds },
-      'contacts without a known phone number could not be read; before a second POST of a send, Tidings waits for them, for up to ten minutes after the confirmation period',
+      'could not read contacts whose phone number is not known; a send that may already have been posted is not posted again until they are read, or until about ten minutes after its confirmation period',
     );
   }
 
   /**
-   * Reads the newest messages of a contact. If there are any, the contact's phone number becomes known. Returns false
-   * if they could not be read.
+   * Reads the newest messages of a contact. If there are messages, the contact's phone number becomes known. Returns
+   * false if the contact could not be read.
    */
   private async read(account: string, contactId: string): Promise<boolean> {
     try {
       return await this.messages.pollHead(account, contactId, 'lookup');
     } catch (error) {
       if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
-      // A contact that upstream does not find has no messages. Other errors of one contact do not end the round, because
-      // the message may be in another contact.
-      return isNotFound(error);
+      // A contact that upstream does not find has no messages, so it counts as read. After any other error, the round
+      // goes on with the next contact, because the message of a send may be there.
+      return isUpstreamNotFoundError(error);
     }
   }
 }

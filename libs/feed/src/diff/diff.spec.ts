@@ -41,6 +41,19 @@ class Memory {
 const types = (events: DiffResult['events']): string[] => events.map(({ type }) => type);
 const changes = (events: DiffResult['events']): unknown[] => events.map(({ data }) => data['changes']);
 
+describe('the timestamp in the snapshot of a message', () => {
+  it.each([undefined, '0001-01-01T00:00:00Z'])(
+    'is stored when upstream adds or corrects the timestamp, which decides how long flags are checked (first timestamp: %s)',
+    (first) => {
+      const memory = new Memory();
+      const timestamp = '2026-01-01T00:00:00.000Z';
+      memory.see([shown('m', { timestamp: first })]);
+      memory.see([shown('m', { timestamp, ...flags(true, false) })]);
+      expect(memory.known.get('m')?.timestamp).toBe(Date.parse(timestamp));
+    },
+  );
+});
+
 describe('a new message', () => {
   it.each([
     ['outbound', 'message.sent'],
@@ -140,7 +153,7 @@ describe('the first read of a contact', () => {
     expect(types(events)).toEqual(['message.sent']);
   });
 
-  it('with areSendsDated, emits a message that belongs to a send only if the timestamp of the message is after the given time', () => {
+  it('with the setting areSendsDated emits a message that belongs to a send only if the timestamp of the message is after the given time', () => {
     const events = new Memory().see([shown('old', at(-1)), shown('new', at(1))], {
       firstRead: { ...firstRead, areSendsDated: true },
       sends: new Map(['old', 'new'].map((id) => [id, { sendId: `snd_${id}` }])),

@@ -5,7 +5,7 @@ import {
   messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
-  fieldsNamedOtherInEventChanges,
+  fieldsReportedAsOther,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -63,7 +63,7 @@ export interface DiffResult {
   events: NewEvent[];
   /** New snapshots of the messages that are new or changed, by message id. */
   known: Map<string, KnownMessage>;
-  /** New state of the contact's volatile fields, and which fields become muted or unmuted. */
+  /** New state of the volatile fields of the contact's messages, and which fields become muted or unmuted. */
   volatile: VolatileMessageFieldsUpdate;
 }
 
@@ -185,6 +185,8 @@ function alteration(
     fingerprint: fingerprint ?? before.fingerprint,
     deleted: false,
   };
+  // Upstream may add or correct the timestamp later. It decides how long the flags of the message are checked.
+  if (message.timestamp !== undefined) known.timestamp = message.timestamp;
   delete known.missingSince;
   const collector = new EventCollector(message, known, input);
   const updates: Changes = {};
@@ -208,8 +210,8 @@ function alteration(
       Object.assign(updates, change);
     }
   }
-  // If the hash of the whole message changed, an event is emitted even if `updates` is empty: the changed field may
-  // by chance have the same 16-bit hash as before.
+  // If `isFormEmitted` is true, the event is emitted even if `updates` is empty: by chance, the changed field may
+  // have the same 16-bit hash as before.
   if (isFormEmitted || Object.keys(updates).length > 0) collector.emit('message.updated', updates);
   return { events: collector.events, known };
 }
@@ -267,5 +269,5 @@ class EventCollector {
 }
 
 function valueOf({ raw }: UpstreamMessage, field: FingerprintField): unknown {
-  return field === 'other' ? fieldsNamedOtherInEventChanges(raw) : (raw[field] ?? null);
+  return field === 'other' ? fieldsReportedAsOther(raw) : (raw[field] ?? null);
 }

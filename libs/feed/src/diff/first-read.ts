@@ -9,7 +9,7 @@ export type FirstRead = 'silent' | EmitAfter;
 
 interface EmitAfter {
   /**
-   * Messages with a timestamp after this time emit events. In milliseconds since 1970, by upstream's clock.
+   * Messages emit events if their timestamp is later than this time, in milliseconds since 1970 by upstream's clock.
    */
   emitAfter: number;
   /**

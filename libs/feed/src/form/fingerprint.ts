@@ -208,10 +208,10 @@ export function differingFieldNames(before: Fingerprint, after: Fingerprint): Fi
 
 /**
  * Returns the fields of a message that events report together under the name `other`: all fields except the
- * id, the fields in {@link FIELDS_NAMED_IN_EVENT_CHANGES}, and the flags `read` and `delivered`. If one of the
- * returned fields changed, `other` contains all of them.
+ * id, the fields in {@link FIELDS_NAMED_IN_EVENT_CHANGES}, and the flags `read` and `delivered` in the field
+ * `status`. If one of the returned fields changed, `other` contains all of them.
  */
-export function fieldsNamedOtherInEventChanges(raw: UpstreamMessage['raw']): Record<string, unknown> {
+export function fieldsReportedAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),

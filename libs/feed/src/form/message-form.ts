@@ -70,7 +70,10 @@ export function isMessageChangeEmitted(
   return changedFields === 0 ? withheldOrMuted === 0 : (changedFields & ~withheldOrMuted) !== 0;
 }
 
-/** Returns true if one of the given fields has changed, or may have changed because it is unknown which field did. */
+/**
+ * Returns true if one of the given fields has changed. Also returns true if the message has changed and it is unknown
+ * which field changed.
+ */
 export function mayFieldsHaveChanged(
   { changedFields, isChanged }: MessageDifference,
   fields: FieldSet,

@@ -1,5 +1,5 @@
 /**
- * Counts at how many consecutive reads a field of messages or contacts had another value than at the previous read.
+ * Counts consecutive reads at which a field of messages or contacts had a different value than at the previous read.
  * A long streak shows that the field is volatile.
  *
  * A streak starts when the field differs in nearly all messages or contacts that have the field. Some of them

@@ -43,8 +43,8 @@ const MAX_NAME = 64;
 const MANY_CONTACTS: MutingThresholds = { emittedReads: 2, samples: 10 };
 /**
  * Thresholds for muting a field that fewer than ten contacts have. So few contacts may differ at several consecutive
- * reads only because people edit them. The changes at the first nine consecutive reads emit events. If the field
- * differs at the tenth read too, it is muted.
+ * reads only because people edit them. If the field differs at more than nine consecutive reads, only the changes at
+ * the first nine emit events.
  */
 const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
 

@@ -137,8 +137,9 @@ export class CommittingPageReader {
    * The stored state is read before each request, so that a page is never compared with snapshots that are
    * newer than the request.
    * @param limit number of messages per page
-   * @returns the page; undefined if the contact is unknown, its stored state was lost, the read was aborted, or
-   * {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
+   * @returns the page; undefined if the contact is unknown, its stored state was lost, the read was aborted between
+   * two parts of the page, or {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
+   * @throws the error of the page if the read was aborted before a retry
    */
   async take(page: number, limit: number): Promise<PageRead | undefined> {
     const read = await this.tryPage(page, limit);
@@ -221,8 +222,8 @@ export class CommittingPageReader {
   }
 
   /**
-   * Returns true if the contact has more messages than its longest page. A page that is requested with the
-   * documented limit is then at most as long as that page. Always returns false for the large limit.
+   * Returns true if the contact has more messages than its longest page. In that case, upstream returns at most as
+   * many messages as on that page if the documented limit is requested. Always returns false for the large limit.
    */
   private isCapped(limit: number): boolean {
     return limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.pollState.length > this.reader.pageSize;

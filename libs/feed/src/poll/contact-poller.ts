@@ -126,8 +126,8 @@ export class ContactPoller {
   ): Promise<'committed' | 'refused' | FirstPage | undefined> {
     const { account, contactId, state, lookup } = start;
     const expected = state.extension.unchangedPage;
-    // If the page is unchanged, this conditional request yields no messages. If they are needed, this method does
-    // not request the page.
+    // If the page is unchanged, the request below returns no messages. So the page is not requested here if a look-up
+    // needs the messages, or if messages of sends are not committed yet.
     if (lookup !== undefined || this.committer.hasUncommittedSends(start)) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;

@@ -20,8 +20,8 @@ import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
 /**
- * Maximum numbers of pages and of messages that are read by one read of older messages. If a contact has more
- * pages or messages, upstream is probably faulty.
+ * Maximum numbers of pages and messages for one read of older messages. If a contact has more pages or messages,
+ * upstream is probably faulty.
  */
 const MAX_PAGES = 10_000;
 const MAX_MESSAGES = 200_000;
@@ -212,8 +212,8 @@ export class DeepRead {
       const isMissing = this.stable && isWhole && this.areSomeMissing();
       const mayHaveMissed = !this.stable && this.hasShifted();
       const foundNew = this.pages.foundNew && pages > 1 && isWhole;
-      // If there are new messages, they may have moved other messages to pages that were already read, so the pages are
-      // read again. At the first read of a contact, all messages are new, so new messages are no reason to read again.
+      // New messages may have moved other messages to pages that were already read, so the pages are read again. At
+      // the first read of a contact, all messages are new, so only `mayHaveMissed` decides.
       const again = isFirst ? mayHaveMissed : foundNew;
       if (again) continue;
       if (!isMissing || !mayRepeatForMissing) break;

@@ -13,8 +13,9 @@ import { messageRateBucketIndexOf } from '../schedule/rate-histogram.js';
 import { expectedMessageRate, messageRateStateAfterRead } from '../schedule/rate.js';
 
 /**
- * If older messages must be read too, the worker that committed the newest messages reads them at once. If
- * that worker fails, another worker may read the older messages this many milliseconds after the commit.
+ * Time from the commit of the newest messages until another worker may read the contact's older messages, in
+ * milliseconds. Used if the worker that made the commit reads the older messages right afterwards. The other worker
+ * takes over if that worker fails.
  */
 const DEEP_READ_TAKEOVER_MS = 30_000;
 
@@ -62,8 +63,8 @@ export class NextReadPlanner {
   }
 
   /**
-   * Returns when older messages of the contact are read next: in `inMs` milliseconds, never (`over`), or as
-   * scheduled before (`unchanged`).
+   * Returns when older messages of the contact are read next: in `inMs` milliseconds, or as scheduled before
+   * (`unchanged`). `over`: no such read is needed for now.
    */
   ofOlderMessages(
     { state, resync }: PollStart,

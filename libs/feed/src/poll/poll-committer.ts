@@ -19,6 +19,7 @@ import { fieldSetOf, messageFingerprintOf, type SeenFingerprint } from '../form/
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { compareWithStoredFingerprint, mayFieldsHaveChanged } from '../form/message-form.js';
+import { isPlaceholder } from '../walk/read-in-parts.js';
 import { sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
@@ -39,8 +40,8 @@ import {
 /** Maximum number of contacts in the cache `uncommittedSends`. */
 const MAX_UNCOMMITTED = 1_000;
 /**
- * Time for which the cache `uncommittedSends` keeps the sends of a contact, in milliseconds. The contact is read
- * again within this time.
+ * Time for which the cache `uncommittedSends` keeps the sends of a contact, in milliseconds. Normally, the contact is
+ * read again within this time.
  */
 const UNCOMMITTED_TTL_MS = 60_000;
 
@@ -51,9 +52,9 @@ const UNCOMMITTED_TTL_MS = 60_000;
 export class PollCommitter {
   private readonly nextReads: NextReadPlanner;
   /**
-   * The sends that were bound to a contact's messages, by message id. They are kept until these messages are
-   * committed, because a commit may fail, or be refused after another worker committed first. The other worker may
-   * not have bound these messages, for example because their text was different when it read them.
+   * For each contact, the sends that were bound to its messages, by message id. A send is kept until a commit
+   * contains its message, because a commit may fail, or may be refused because another worker committed first. That
+   * worker may not have bound the message, for example because it read the message with another text.
    */
   private readonly uncommittedSends = new LRUCache<string, ReadonlyMap<string, BoundSend>>({
     max: MAX_UNCOMMITTED,
@@ -73,8 +74,8 @@ export class PollCommitter {
 
   /**
    * Commits a read of messages.
-   * @param known what is stored of the messages that were read, by message id; at the end of a deep read, what is stored
-   * of all known messages of the contact
+   * @param known stored snapshots, by message id: at least those of the messages that were read; at the end of a deep
+   * read, those of all known messages of the contact; none if the commit starts a new baseline
    * @returns true if the read was committed or contained nothing to commit; false if another read of the
    * contact was committed meanwhile
    */
@@ -109,6 +110,8 @@ export class PollCommitter {
         : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
     const unreadable = addUnreadableElementHashes(state.pollState.unreadable, reading.unreadable);
+    const placeholders = reading.unreadable.filter(isPlaceholder);
+    const { added: skipped } = addUnreadableElementHashes(state.pollState.unreadable, placeholders);
     if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.added === 0) return true;
     const events: NewEvent[] = [
       ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
@@ -121,7 +124,7 @@ export class PollCommitter {
     if (unreadable.added > 0) {
       this.logger.warn(
         { account, contactId, count: unreadable.added },
-        'skipped messages that cannot be parsed',
+        'skipped messages that cannot be read; they emit no events',
       );
     }
     const pollState = pollStateAfterRead({
@@ -203,7 +206,7 @@ export class PollCommitter {
         ...(reading.date === undefined || kind === 'end' ? {} : { upstreamDate: reading.date }),
         arrivals,
         interval: this.settings.interval,
-        ...(unreadable.added > 0 && reading.skipped > 0 ? { skipped: unreadable.added } : {}),
+        ...(skipped > 0 ? { skipped } : {}),
       },
     });
     if (committed === undefined) return false;
@@ -456,7 +459,7 @@ const MAX_REVISIONS_BETWEEN_LOSSES = 1_000;
  * event log would drop the second one.
  *
  * The Unix time in seconds is high enough, because a message has less than one event per second on average.
- * If losses follow each other within seconds, the result is {@link MAX_REVISIONS_BETWEEN_LOSSES} above the
+ * If losses follow each other closely, the result is {@link MAX_REVISIONS_BETWEEN_LOSSES} above the
  * result after the previous loss.
  */
 function floorAfterLoss({ now, pollState }: ContactState): number {

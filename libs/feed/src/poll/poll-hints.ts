@@ -15,7 +15,7 @@ export const POLL_TASK_NAMES = {
  * Implements {@link PollAgenda}: announces due polls to the agenda (the due times in Redis) without making the
  * caller wait.
  */
-export class BackgroundPollAnnouncer implements PollAgenda {
+export class DuePollAnnouncer implements PollAgenda {
   constructor(private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>) {}
 
   announceDue(account: string, dueAtMs: number): void {

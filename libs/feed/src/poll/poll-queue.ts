@@ -24,8 +24,8 @@ export interface ClaimedPoll {
 
 /**
  * Time at which the account's next contact is due: `nextDueAt` in milliseconds since 1970 by Redis' clock,
- * `nextDueInMs` in milliseconds from now. A claimed contact counts as due at the end of its lease. Both are
- * absent if no contact is scheduled.
+ * `nextDueInMs` in milliseconds from now. Both fields are absent if no contact is scheduled. A claimed contact
+ * counts as due at the end of its lease.
  */
 export interface NextDue {
   nextDueAt?: number;
@@ -54,13 +54,15 @@ export type ClaimReply =
 /**
  * Result of a claimed read.
  *
- * - `done`: the read was committed. The commit has also scheduled the next read of the same kind (`head`
- *   or `deep`), if one is needed. If all commits of a read of the newest messages were refused, the contact is
- *   due at once.
- * - `failed`: the read failed because of this contact. The backoff grows with each consecutive failure.
- * - `postponed`: the read failed for a reason outside the contact. The contact is due again after
- *   {@link POSTPONED_READ_DELAY_MS}.
- * - `aborted`: the read was aborted. The contact is due at once.
+ * - `done`: the read ended without an error. Normally, its commit has scheduled the next read of the same kind
+ *   (`head` or `deep`), if one is needed. If all commits of a read of the newest messages were refused, the contact
+ *   is due at once.
+ * - `failed`: the read failed, and the error does not concern the account as a whole. The backoff grows with each
+ *   consecutive failure.
+ * - `postponed`: the error concerns the account as a whole, for example an outage, or the read ended early. The
+ *   contact is due again after {@link POSTPONED_READ_DELAY_MS}.
+ * - `aborted`: the read was aborted or got no budget token in time, or a deep read ended early. The contact is due
+ *   at once.
  */
 export type PollOutcome = 'done' | 'failed' | 'postponed' | 'aborted';
 

@@ -88,7 +88,10 @@ export function conversationRowUpdateOf(input: RowUpdateInput): RowUpdate {
   return { entries, isNew: !input.hasRow };
 }
 
-/** Returns the row changes for new messages. Only the change for the latest message contains a preview. */
+/**
+ * Returns the row changes for new and reappeared messages; for all messages that were read if the contact has no row
+ * yet or the commit starts a new baseline. Only the change for the latest message contains a preview.
+ */
 function messagesOf({
   hasRow,
   isResync,
@@ -186,7 +189,8 @@ const PHONE_NUMBER = /^\+\d{5,15}$/;
 
 /**
  * Converts a message to the form that a row contains. The time of the message is its timestamp, converted to Redis'
- * clock, but never later than the read.
+ * clock, but never later than the read. Without a timestamp, the time is that of the read if the message is new, and
+ * 0 otherwise.
  * @param isNew true if no earlier read has returned the message
  */
 export function toConversationRowMessage(

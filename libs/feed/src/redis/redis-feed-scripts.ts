@@ -4,8 +4,8 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
  * Redis scripts for the polling of an account. The keys of a contact and the fields of its record have short names,
- * to save memory. The key with the part `c` contains the contact's record. The key with the part `m` contains the
- * snapshots of its messages.
+ * to save memory. The key of a contact's record ends in `:c:<contact id>`. The key of the snapshots of its messages
+ * ends in `:m:<contact id>`.
  *
  * Fields of the record:
  * - `v`: version of the record
@@ -18,7 +18,7 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
  * - `hastened`: number of open requests to poll the contact sooner
  * - `hastenedTo`: due time that the latest of these requests asked for
  * - `lost`: present if an earlier record of the contact was lost, and this record was created instead
- * - `failed` and `failedDeep`: numbers of consecutive failed reads
+ * - `failed` and `failedDeep`: numbers of consecutive failed reads of the newest messages and of older messages
  *
  * A long value of `m0`, `r0` or `x0` continues in `m1`, `r1` or `x1`, and so on (see `texts.lua`).
  */

@@ -2,7 +2,7 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 
 const feedSurveyScript = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
 
-/** How many reads of an account are due now, and when the next contact is due. */
+/** How many reads of an account are due, whether the contact list must be read, and when the next contact is due. */
 export interface PollDueTimes {
   /**
    * Time until the first contact is due, in milliseconds. A claimed contact counts as due at the end of its

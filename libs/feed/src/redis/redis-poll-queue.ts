@@ -32,9 +32,9 @@ interface ClaimsReply {
 type ClaimedReply = [kind: Buffer, contactId: Buffer, overdueMs: Buffer, failures: Buffer, state: unknown[]];
 
 /**
- * When the most urgent read of older messages is overdue by this time, in milliseconds, reads of older messages get
- * their full share of the budget. If the sweep interval is shorter, the sweep interval is used instead of this
- * time. Without the full share, reads of the newest messages could use up the budget, and sweeps would then take much
+ * Reads of older messages get their full share of the requests (see {@link PollQueue.claim}) once the most urgent of
+ * them has been overdue for this long, in milliseconds. If the sweep interval is shorter, it replaces this value.
+ * Without the full share, reads of the newest messages could use up the budget, and sweeps would then take much
  * longer than the sweep interval.
  */
 const MAX_FULL_SHARE_DELAY_MS = 3_600_000;

@@ -71,6 +71,10 @@ export interface FeedOverview {
    * overdue of these reads has been due, in milliseconds.
    */
   deep: { waiting: number; lagMs: number };
-  /** Number of messages that were skipped so far because no page that contains them can be read. */
+  /**
+   * Number of messages that polls skipped so far, because upstream returns an error for every page that contains them,
+   * or because they are too large. They are also counted in {@link unreadable}. The messages of a contact that upstream
+   * fails to return count once together, and so do those that are too large.
+   */
   skipped: number;
 }

@@ -4,7 +4,7 @@ import { planPollIntervals } from './intervals.js';
 import { expectedMessageRate } from './rate.js';
 
 /**
- * An account's budget of requests to upstream, and the part of the budget that requests other than polls use.
+ * An account's budget of requests to upstream, and the part of the budget that is not available to polls.
  */
 export interface PlannedBudget {
   /** Configured request budget, in requests per second. */
@@ -53,8 +53,8 @@ const FACTORS = [1 / 2, 1, 2];
 
 /**
  * Forecasts the polling intervals and detection delays of an account for half, the whole and twice its request
- * budget. The forecast assumes that the message rates of the contacts and the rate of requests other than polls
- * stay the same. It uses the same computation as the schedule of polls. Has no side effects.
+ * budget. The forecast assumes that the message rates of the contacts and {@link PlannedBudget.usedByOthers} stay the
+ * same. It uses the same computation as the schedule of polls. Has no side effects.
  */
 export function forecastPolling(
   { contacts, rates, interval }: Pick<FeedOverview, 'contacts' | 'rates' | 'interval'>,

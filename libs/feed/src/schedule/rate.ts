@@ -1,7 +1,7 @@
 /**
  * Data from which the message rate of one contact (new messages per second) is estimated. Messages come in bursts.
- * Bursts begin at a low rate, which is learned over days. The messages of a burst follow one another at a higher rate,
- * which is learned from message to message.
+ * Bursts begin at a low rate, which is learned over days. The messages of a burst follow one another at a higher
+ * rate, which is learned from message to message.
  *
  * The numbers and sums are weighted: an old observation counts less. A read without new messages does not change the
  * data, but the estimated rate falls as time passes. All times are in milliseconds since 1970, by Redis' clock.

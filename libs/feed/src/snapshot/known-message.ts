@@ -24,8 +24,9 @@ export interface KnownMessage {
    */
   timestamp?: number;
   /**
-   * Time of the first read of all pages that did not return the message, in milliseconds since 1970 by Redis' clock.
-   * Absent while the message is not missing.
+   * When a read of all pages first showed that the message is missing, in milliseconds since 1970 by Redis' clock. If
+   * the message went missing during a suspected outage, this time is set again when the suspicion ends. Absent while
+   * the message is not missing.
    */
   missingSince?: number;
   /**

@@ -2,7 +2,8 @@ import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../p
 
 /**
  * The part of the state of a contact's polls that later polls rebuild if it is lost. The rest is in
- * {@link PollState}. Stored in a hash field of its own, which older builds of Tidings do not change.
+ * {@link PollState}. Stored in a Redis hash field of its own. Builds of Tidings that do not know this field leave it
+ * unchanged.
  */
 export interface RebuildablePollState {
   /** Packed data from which the contact's rate of new messages is estimated; see `schedule/rate.ts`. */
@@ -19,15 +20,15 @@ export interface RebuildablePollState {
   /** Until when {@link headLimit} replaces the normal page limit, in milliseconds since 1970 by Redis' clock. */
   headLimitUntil?: number;
   /**
-   * True while a new baseline is read because stored state was lost. Until all pages have been read, new
-   * messages without a timestamp are not emitted.
+   * True during a resync. Until all pages have been read, new messages without a timestamp then emit no events,
+   * unless they belong to sends.
    */
   resyncing?: boolean;
   /** True if upstream returned more messages of the contact on a page than were requested. */
   ignoresLimit?: boolean;
   /**
-   * The first page of the contact at the last read of the newest messages. Present if that read found no
-   * change. A worker of an older build of Tidings removes this page whenever it commits a poll.
+   * The first page of the contact at the last read of the newest messages. Present if that read found no change.
+   * Older builds of Tidings that do not know this field may remove it.
    */
   unchangedPage?: UnchangedPage;
 }
@@ -40,7 +41,7 @@ export interface RebuildablePollState {
 export interface UnchangedPage {
   /** Value of `ContactState.version` when the contact's first page was compared with the snapshot. */
   version: number;
-  /** Hash of the HTTP response body that contained the contact's first page at the last read of the newest messages. */
+  /** Hash of the HTTP response body that contained this page. */
   digest: string;
 }
 
@@ -59,8 +60,8 @@ const UNCHANGED_PAGE = 6;
 const IGNORES_LIMIT = 7;
 
 /**
- * Packs the state. An empty state becomes an empty buffer. Any other state becomes a format version (1 byte), followed
- * by sections. A section consists of a tag, a length and the content.
+ * Packs the state. An empty state becomes an empty buffer. Any other state becomes a format version (1 byte),
+ * followed by sections. A section consists of a tag, a length and the content.
  */
 export function packRebuildablePollState(state: RebuildablePollState): Buffer {
   const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing, unchangedPage, ignoresLimit } = state;

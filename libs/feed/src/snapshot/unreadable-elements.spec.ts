@@ -21,7 +21,7 @@ describe('a contact that is missing from a contact list with unreadable elements
     expect(mayMissingContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
-  it('counts as an unreadable element only if it went missing when the number of unreadable elements rose', () => {
+  it('may be an unreadable element only if the contact went missing when the number of unreadable elements rose', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
     const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayMissingContactBeUnreadable(elements, at));
     expect(missingAt).toEqual([3, 5]);

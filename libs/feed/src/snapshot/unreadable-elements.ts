@@ -31,9 +31,8 @@ interface CountRise {
 const MAX_RISES = 20;
 
 /**
- * Returns the record of how the number of unreadable elements in the contact list changed, after one more read of the
- * list.
- * @param before record before the read; undefined at the first read
+ * Returns the history of unreadable elements after one more read of the contact list.
+ * @param before history before the read; undefined at the first read
  * @param count number of unreadable elements that the read found
  * @param at when the read began, in milliseconds since 1970 by Redis' clock
  */
@@ -77,9 +76,8 @@ export function serializeUnreadableElementHistory({
 }
 
 /**
- * Parses the stored text that says how the number of unreadable elements in the contact list changed from read to
- * read.
- * @param text the stored text, which older builds of Tidings do not store
+ * Converts the text that is stored in Redis to the history of unreadable elements.
+ * @param text the stored text; absent if only older builds of Tidings have stored the contact list
  * @param baseline number of unreadable elements that an older build stored; used only if `text` is absent
  */
 export function parseUnreadableElementHistory(

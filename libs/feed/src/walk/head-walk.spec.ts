@@ -169,7 +169,7 @@ describe('a read of the newest messages', () => {
     { count: 50, longestPage: 50, reads: ['1/100', '2/100'], showsAll: true },
     { count: 51, longestPage: 50, reads: ['1/100', '2/100'], showsAll: false },
   ])(
-    'requests the page after a large page unless upstream has returned a longer page before: $count messages, longest page $longestPage',
+    'requests page 2 after page 1 with limit 100 unless page 1 is shorter than the longest page so far: $count messages, longest page $longestPage',
     async ({ count, longestPage, reads, showsAll }) => {
       const all = Array.from({ length: count }, (_, n) => message(n, 1));
       const pages = new Pages(all, 'oldestFirst', new Set(allIds(all.slice(0, 50))));
@@ -180,7 +180,7 @@ describe('a read of the newest messages', () => {
     },
   );
 
-  it('reports that it may have missed new messages if the request for the page after a large page fails', async () => {
+  it('reports that it may have missed new messages if page 1 with limit 100 succeeds and page 2 fails', async () => {
     const all = Array.from({ length: 51 }, (_, n) => message(n, 1));
     const pages = new Pages(all, 'oldestFirst', new Set(allIds(all.slice(0, 50))));
     pages.cap = 50;
@@ -205,7 +205,7 @@ describe('a read of the newest messages', () => {
   );
 
   it.each(ORDERS)(
-    'takes a first page of 2 messages for the last page if another contact had a page of 20 messages: %s',
+    'treats a first page of 2 messages as the last page if another contact had a page of 20 messages: %s',
     async (order) => {
       const pages = contact(order, 2, 1);
       expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({

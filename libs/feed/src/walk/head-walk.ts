@@ -91,7 +91,7 @@ export interface HeadRead {
   pageSize: number;
   /** Number of messages on the longest page that upstream returned to this read. */
   longestPage: number;
-  /** True if page 1 was not full when it was last read. The list then ends on page 1. */
+  /** True if this read has shown that the list ends on page 1. */
   showsEnd: boolean;
   limit?: number;
   headLimit?: number;
@@ -426,8 +426,9 @@ class HeadWalk {
   }
 
   /**
-   * Reads page 1 again with {@link LARGE_PAGE_LIMIT}. Returns `first` unchanged if it is not full or was read with
-   * a reduced limit, or if upstream fails to return the larger page or is known not to honour the large limit.
+   * Reads page 1 again with {@link LARGE_PAGE_LIMIT}. Returns `first` unchanged if `first` is not full, if page 1
+   * needs a reduced limit, if upstream is known not to honour the large limit, or if upstream fails to return the
+   * larger page.
    */
   private async enlarged(first: PageRead): Promise<PageRead> {
     if (
@@ -519,8 +520,9 @@ class HeadWalk {
   }
 
   /**
-   * Returns true if the last page has fewer messages than expected. Upstream may then ignore the limit, so that the
-   * page begins at another message than assumed. The page before it shows whether this is so.
+   * Returns true if the last page has fewer messages than expected. The reason may be that upstream ignores the
+   * limit, so that the page begins at another message than assumed. The page before the last one shows whether
+   * upstream does so.
    */
   private mayIgnoreLimit(last: PageRead | undefined, start: number): boolean {
     // If upstream honours the large limit, it does not ignore limits.

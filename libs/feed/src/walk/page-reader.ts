@@ -1,4 +1,5 @@
 import {
+  isMissingPageError,
   type MessagePage,
   UpstreamError,
   UpstreamReplyUnreadableError,
@@ -114,9 +115,8 @@ export class PageReader {
    */
   onlyPage: { limit: number; digest: string } | undefined;
   /**
-   * New messages move older messages from the end of one page to the beginning of the next, so the older messages may
-   * appear on two pages. `servedTwice` is true if a message appeared on two pages for another reason. The read may then
-   * have missed a message.
+   * True if a message appeared on two pages although no new messages had moved it from the end of one page to the
+   * beginning of the next. The read may then have missed a message.
    */
   servedTwice = false;
   /** Number of the current pass through the list. Each call of {@link beginPass} begins a new pass. */
@@ -127,7 +127,10 @@ export class PageReader {
   private previousIds: readonly string[] = [];
   /** Value of {@link previousIds} before the most recent read of a page. Restored by {@link undoLastPage}. */
   private idsBefore: readonly string[] = [];
-  /** Ids of the most recently read page that were on no earlier page since the last call of {@link beginPass}. */
+  /**
+   * Ids of the messages on the most recently read page, without those that were on an earlier page since the last call
+   * of {@link beginPass}.
+   */
   private lastServed: readonly string[] = [];
   /** Number of unreadable elements on the most recently read page. */
   private lastSkipped = 0;
@@ -144,10 +147,21 @@ export class PageReader {
     isMessageFault?: IsMessageFault,
   ) {
     this.pageSize = Math.max(pageSize, MIN_PAGE_SIZE);
-    this.counted = (page, limit) => {
+    this.counted = async (page, limit) => {
       this.askedForLargePage = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       this.requests += 1;
-      return read(page, limit);
+      try {
+        return await read(page, limit);
+      } catch (error) {
+        if (page === 1 || !isMissingPageError(error)) throw error;
+        // The page is after the last one, unless the contact does not exist. If no page was read yet, a request for one
+        // message shows whether the contact exists.
+        if (this.records.size === 0) {
+          this.requests += 1;
+          await read(1, 1);
+        }
+        return { items: [], skipped: 0 };
+      }
     };
     const sizeOf = (limit: number): number =>
       limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage || limit : Math.min(limit, this.pageSize);

@@ -20,7 +20,7 @@ const MIN_ROOM = 3;
  * vanished. The page should also have room for {@link MIN_ROOM} new messages, because a full page does not show
  * whether more messages follow. If a page with the limit `pageSize` does not meet both conditions, a smaller limit
  * may be used. If upstream ignores the limit, each page has `pageSize` messages, so the limit is always `pageSize`.
- * @param pageSize largest limit that upstream honours for the contact
+ * @param pageSize number of messages on the longest page of the contact so far; the limit is never larger
  */
 export function requestForLastPage(length: number, pageSize: number, ignoresLimit: boolean): PageRequest {
   if (ignoresLimit) return { page: Math.max(Math.ceil(length / pageSize), 1), limit: pageSize };

@@ -8,6 +8,7 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
 /** Texts that describe a message that cannot be read even on its own. */
 const OVERSIZED_MESSAGE = 'a message too large to be read';
 export const FAILING_MESSAGE_PLACEHOLDER = 'a message that upstream fails to show';
+const PLACEHOLDERS: ReadonlySet<string> = new Set([OVERSIZED_MESSAGE, FAILING_MESSAGE_PLACEHOLDER]);
 
 /**
  * If no message of a page can be read, the cause is not a single message: upstream is probably down. To spare
@@ -106,6 +107,14 @@ function unreadablePage(error: unknown): MessagePage {
     skipped: 1,
     unreadable: [isTooLarge(error) ? OVERSIZED_MESSAGE : FAILING_MESSAGE_PLACEHOLDER],
   };
+}
+
+/**
+ * Returns true if an unreadable element stands for a message that upstream did not return, and false if it is an element
+ * that could not be parsed.
+ */
+export function isPlaceholder(unreadable: string): boolean {
+  return PLACEHOLDERS.has(unreadable);
 }
 
 /**

@@ -255,7 +255,7 @@ describe('requests for an account whose upstream sometimes fails', () => {
   );
 });
 
-describe('requests for an account whose requests upstream refuses with 401 or 403', () => {
+describe('requests for an account that upstream refuses with 401 or 403', () => {
   it('are no longer sent after the first 401 answer', async () => {
     const one = make();
     ends = [status(401)];

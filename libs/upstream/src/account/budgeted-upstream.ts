@@ -43,8 +43,8 @@ const MAX_WAIT_MS = { send: 2_000, read: 5_000 } as const;
 export type RequestPurpose = keyof typeof MAX_WAIT_MS | PollTokenSource;
 
 /**
- * Number of consecutive 403 answers to POSTs after which upstream counts as refusing the account. Fewer 403
- * answers may concern only single sends.
+ * Number of consecutive 403 answers to POSTs after which upstream counts as refusing the account. Fewer 403 answers
+ * may mean that upstream refuses only these sends.
  */
 const MAX_FORBIDDEN = 3;
 

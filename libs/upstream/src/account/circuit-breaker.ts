@@ -18,9 +18,9 @@ import {
  * Number of consecutive failures after which the circuit breaker opens. A failure is a request that gets a 5xx answer
  * or no answer. Any other answer resets the number of failures to 0.
  *
- * If this many of the failures got no answer, the breaker opens at once. If some of them got a 5xx answer, it opens
- * only when there are also at least as many failures as running requests: an upstream that is only overloaded rejects
- * some requests at once with 5xx, and answers the running requests late.
+ * If this many of the failures are requests without an answer, the breaker opens at once. Otherwise, it opens only
+ * when there are also at least as many failures as running requests: an upstream that is only overloaded rejects some
+ * requests at once with 5xx, and answers the running requests late.
  */
 export const FAILURES_UNTIL_BREAKER_OPENS = 5;
 /**

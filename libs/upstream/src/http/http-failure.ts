@@ -37,7 +37,7 @@ export interface ReplyHead {
 export interface FailedExchange {
   timeoutMs: number;
   timedOut: boolean;
-  /** True if a connection was established. Absent if only the error's code can show this. */
+  /** True if a connection was established. If absent, the code of the error decides. */
   connected?: boolean | undefined;
   /** Maximum size of the reply, in bytes. */
   maxBytes: number;

@@ -42,10 +42,11 @@ const DECODERS: ReadonlyMap<string, (body: Buffer, options: { maxOutputLength: n
   ]);
 
 /**
- * Makes a POST on a new connection. If the connection cannot be established, upstream certainly did not receive the
- * request. If a reused connection broke, it would be uncertain whether upstream received the request. No connection
- * is opened after `post.limit` is over. The request is not written after `post.timeoutMs` has passed, even if the
- * process was suspended meanwhile.
+ * Makes a POST on a new connection. If a new connection cannot be established, upstream certainly did not receive the
+ * request. If a reused connection breaks, upstream may have received the request.
+ *
+ * No connection is opened after `post.limit` is over. The request is not written after `post.timeoutMs` has passed,
+ * even if the process was suspended meanwhile.
  * @throws {UpstreamRequestNotSentError} if the request was not written because of one of these limits or the token
  * check
  * @throws {UpstreamError} if no connection was established or no whole reply was received
@@ -70,7 +71,7 @@ export async function postOnFreshConnection(post: FreshPost): Promise<FreshPostR
 class FreshExchange {
   /**
    * Becomes true right before the request is written. The connection is then established and, for HTTPS, the TLS
-   * handshake is complete. While this is false, nothing of the request has been written.
+   * handshake is complete. While this is false, no part of the request has been written.
    */
   established = false;
   timedOut = false;

@@ -29,7 +29,7 @@ export interface RequestedContact {
 /**
  * A contact list that was read completely. The whole list may be too large for memory, so only the contacts for which
  * {@link ContactReader.receive} returned true are stored, if necessary in a temporary file. The caller must close the
- * list. This deletes the stored contacts.
+ * list, which deletes the stored contacts.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
   /** Hash of the upstream address that the list came from. */

@@ -98,8 +98,8 @@ export class JsonListScanner {
   }
 
   /**
-   * Ends the scan and finds the list of contacts or messages in the reply: the reply is this list, or an object with
-   * this list in a field. Returns the position of the list among all lists of the reply, from 0.
+   * Ends the scan and finds the list of contacts or messages in the reply, as {@link findListInReply} does. Returns
+   * the position of the list among all lists of the reply, from 0.
    * @param name name of the field that should contain the list; other usual names, such as `data`, are tried too
    * @throws {UpstreamReplyUnreadableError} if the list is missing or the reply is incomplete
    */

@@ -10,7 +10,8 @@ import { ReplyListReader } from './reply-list.js';
 const MAX_KEPT_BYTES = 256 * 1024;
 
 /**
- * Reads a page of messages from a reply that arrives in chunks. A page whose digest the caller knows is not parsed.
+ * Reads a page of messages from a reply that arrives in chunks. A page of at most {@link MAX_KEPT_BYTES} whose digest
+ * the caller knows is not parsed.
  */
 export class MessagePageReader {
   private readonly hash = createHash('sha1');
@@ -18,7 +19,7 @@ export class MessagePageReader {
   private kept: Buffer[] | undefined;
   private keptBytes = 0;
 
-  /** @param knownDigest digest of the page from an earlier read, if any; an unchanged page is not parsed */
+  /** @param knownDigest digest of the page from an earlier read, if any */
   constructor(
     maxElements: number,
     private readonly knownDigest?: string,

@@ -26,13 +26,13 @@ export type ParseElement<T> = (value: unknown) => T | undefined;
 const BEGINNING_BYTES = 256;
 
 /**
- * Reads a list from a reply that arrives in chunks. The list is the reply itself, or is in the field given by `name`
- * or another usual field such as `data`. An unreadable element does not affect the other elements.
+ * Reads a list from a reply that arrives in chunks. {@link findListInReply} says where in the reply the list may be.
+ * An unreadable element does not affect the other elements.
  */
 export class ReplyListReader<T> {
   /**
    * The elements of each list in the reply. The key is the position of the list among all lists of the reply, from 0.
-   * Only at the end of the reply is it known which list is the wanted one. Empty lists have no entry.
+   * Only the end of the reply shows which of the lists is wanted. Empty lists have no entry.
    */
   private readonly lists = new Map<number, { items: T[]; unreadable: string[] }>();
   private readonly scanner: JsonListScanner;
@@ -139,8 +139,8 @@ interface FoundList {
 }
 
 /**
- * Finds the list in a parsed reply. The list is the reply itself, or is in the field given by `name` or by
- * {@link ENVELOPES}.
+ * Finds the list in a parsed reply. The list is the reply itself, or is in a field of the reply whose name is `name`
+ * or one of {@link ENVELOPES}. If that field contains an object, the list is in the field `name` of this object.
  * @throws {UpstreamReplyUnreadableError} if there is no list
  */
 export function findListInReply(body: unknown, name: string): FoundList {

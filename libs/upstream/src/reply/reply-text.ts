@@ -12,10 +12,10 @@ export function normalizeListReply(replyText: string, listField: string): string
   const exact = quoteLongNumericIds(replyText);
   const body = parseJsonReply(exact);
   const { list, otherFields } = findListInReply(body, listField);
-  if (list.some(hasOtherId)) return toJson({ ...otherFields, [listField]: list.map(withTextId) });
+  if (list.some(hasOtherId)) return replyPartToJson({ ...otherFields, [listField]: list.map(withTextId) });
   if (list === body) return `{${JSON.stringify(listField)}:${exact}}`;
   if (isRecord(body) && body[listField] === list) return exact;
-  return toJson({ ...otherFields, [listField]: list });
+  return replyPartToJson({ ...otherFields, [listField]: list });
 }
 
 /**
@@ -45,7 +45,7 @@ export function parseContactsById(text: string): ReadonlyMap<string, unknown> {
  * Converts a part of a reply to JSON text.
  * @throws {UpstreamReplyUnreadableError} if the part is nested too deeply for `JSON.stringify`
  */
-export function toJson(value: unknown): string {
+export function replyPartToJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (cause) {

@@ -19,9 +19,9 @@ export interface StoredReplyElement {
 }
 
 /**
- * Stores the texts of elements of an upstream reply until they are read again. A small part stays in memory; the rest
- * goes to a file in `os.tmpdir()`. The file's name is removed from the folder at once, so that the operating system
- * deletes the file even if the process is killed.
+ * Stores the texts of elements of an upstream reply until they are read again: in memory, or in a temporary file if
+ * they are larger than {@link MEMORY_BYTES} in total. The file's name is removed from the folder at once, so that the
+ * operating system deletes the file even if the process is killed.
  */
 export class TemporaryReplyElementStore {
   private readonly lists: number[] = [];

@@ -62,7 +62,9 @@ if deletes_snapshots == 'yes' then redis.call('DEL', messages) end
 if suspect_at ~= '' then redis.call('HSET', list, 'suspectAt', suspect_at) end
 if messages_shown_at ~= '' then redis.call('HSET', list, 'shownAt', messages_shown_at) end
 if unreadable ~= '0' then redis.call('HINCRBY', list, 'unreadable', unreadable) end
-if suspicion == 'over' then redis.call('HDEL', suspects, contact_id)
+-- A contact that was deleted meanwhile is no longer scheduled.
+local scheduled = redis.call('ZSCORE', due, contact_id)
+if not scheduled or suspicion == 'over' then redis.call('HDEL', suspects, contact_id)
 elseif suspicion ~= '' then redis.call('HSET', suspects, contact_id, suspicion) end
 if longest_page ~= '' and tonumber(longest_page) > tonumber(redis.call('HGET', list, 'longestPage') or 0) then
   redis.call('HSET', list, 'longestPage', longest_page)
@@ -89,8 +91,6 @@ if extension ~= 'unchanged' then put_text(contact, 'x', extension) end
 redis.call('HDEL', contact, 'lost', 'failed')
 if baseline == 'over' then redis.call('HDEL', contact, 'tellAfter')
 elseif baseline ~= 'unchanged' then redis.call('HSET', contact, 'tellAfter', baseline) end
--- A contact that was deleted meanwhile is no longer scheduled.
-local scheduled = redis.call('ZSCORE', due, contact_id)
 if not scheduled or deep_read == 'over' then redis.call('ZREM', deep, contact_id)
 elseif deep_read == 'new' then redis.call('ZADD', deep, 'NX', due_at(deep_in), contact_id)
 elseif deep_read == 'replace' then redis.call('ZADD', deep, due_at(deep_in), contact_id) end
