@@ -22,7 +22,7 @@ export { comparePositions, type Position } from './position.js';
 export { RowMessageCollector } from './row/row-message-collector.js';
 export { previewOf } from './row/preview.js';
 export { NO_ROW_UPDATE, type RowEntry, type RowMessage, type RowUpdate } from './row/row-entry.js';
-export { categoryOfSend, type SendCategory } from './row/send-category.js';
+export { rowCategoryOfStatus, type SendCategory } from './row/send-category.js';
 export { searchWordsOfContact } from './search/search-words.js';
 export type {
   ChangeListener,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type Conversation, eraseConversationRows, RedisConversations } from '#conversations';
-import { newId } from '#platform';
+import { type Conversation, eraseConversationRows, RedisConversations, rowRedisKeys } from '#conversations';
+import { accountKeys, newId } from '#platform';
 import type { SendOrder, SendRecord } from '../../../libs/relay/src/send/send-record.js';
 import type { TransitionName } from '../../../libs/relay/src/send/send-transitions.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
@@ -14,6 +14,19 @@ beforeEach(() => {
   const { redis, prefix } = here.harness;
   conversations = new RedisConversations(redis, prefix);
 });
+
+/** Conversations of which one moves to the top of the list after a search found it and before its row is read. */
+class MovingConversations extends RedisConversations {
+  constructor(private readonly moving: string) {
+    super(here.harness.redis, here.harness.prefix);
+  }
+
+  override async read(account: string, ids: readonly string[]): Promise<Conversation[]> {
+    const { redis, prefix } = here.harness;
+    await redis.zadd(rowRedisKeys(accountKeys(prefix, account)).rowOrder, Date.now(), this.moving);
+    return super.read(account, ids);
+  }
+}
 
 async function row(id: string): Promise<Conversation | undefined> {
   const [found] = await conversations.read(ACCOUNT, [id]);
@@ -82,7 +95,7 @@ describe('the conversation of a contact', () => {
     create(contactId, 'inbound', 2_000, 'two');
     await harness.sweep();
     expect(await row(contactId)).toMatchObject({ unreadCount: 2, last: { preview: 'two' } });
-    expect(await conversations.markSeen(ACCOUNT, contactId, { id: first })).toBe(true);
+    expect(await conversations.markSeen(ACCOUNT, contactId, first)).toBe(true);
     const seen = await row(contactId);
     expect(seen?.unreadCount).toBe(1);
     expect(seen?.waitingSince).toBeDefined();
@@ -108,13 +121,30 @@ describe('the conversation of a contact', () => {
     const first = create(contactId, 'inbound', 3_000);
     const second = create(contactId, 'inbound', 2_000);
     await here.harness.sweep();
-    await conversations.markSeen(ACCOUNT, contactId, { id: second });
+    await conversations.markSeen(ACCOUNT, contactId, second);
     const before = await row(contactId);
     expect(before?.unreadCount).toBe(0);
-    expect(await conversations.markSeen(ACCOUNT, contactId, { id: first })).toBe(true);
+    expect(await conversations.markSeen(ACCOUNT, contactId, first)).toBe(true);
     expect(await row(contactId)).toEqual(before);
-    expect(await conversations.markSeen(ACCOUNT, contactId, { id: 'msg_unknown' })).toBe(false);
-    expect(await conversations.markSeen(ACCOUNT, 'con_unknown', { id: first })).toBe(false);
+    expect(await conversations.markSeen(ACCOUNT, contactId, 'msg_unknown')).toBe(false);
+    expect(await conversations.markSeen(ACCOUNT, 'con_unknown', first)).toBe(false);
+  });
+
+  it('still lists all other messages as unread after single messages were marked as seen, whatever the position of those messages', async () => {
+    const { contactId } = await here.createKnownContact(1);
+    const [first = '', second = '', third = ''] = [3_000, 2_000, 1_000].map((ms) =>
+      create(contactId, 'inbound', ms),
+    );
+    await here.harness.sweep();
+    expect(await conversations.unreadMessages(ACCOUNT, contactId)).toEqual([first, second, third]);
+    await conversations.markEachSeen(ACCOUNT, contactId, [third, first, 'msg_unknown']);
+    expect(await conversations.unreadMessages(ACCOUNT, contactId)).toEqual([second]);
+    const before = await row(contactId);
+    expect(before?.unreadCount).toBe(1);
+    await conversations.markEachSeen(ACCOUNT, contactId, [third]);
+    await conversations.markEachSeen(ACCOUNT, 'con_unknown', [second]);
+    expect(await row(contactId)).toEqual(before);
+    expect(await conversations.unreadMessages(ACCOUNT, 'con_unknown')).toEqual([]);
   });
 
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
@@ -387,6 +417,21 @@ describe('the list of conversations', () => {
     expect(met.filter((id) => !moving.has(id))).toEqual(
       rows.map(({ id }) => id).filter((id) => !moving.has(id)),
     );
+  });
+
+  it('is searched page by page without repeating or skipping a conversation, even if the last conversation of a page moves during the search', async () => {
+    const { harness } = here;
+    const contacts = [1, 2, 3, 4].map((i) =>
+      harness.createContact(`+1555888${1000 + i}`, { name: `Paging ${i}` }),
+    );
+    for (const [i, contactId] of contacts.entries())
+      harness.createMessages(contactId, { timestamp: Date.now() - DAY_MS - i * 1_000 });
+    await harness.sweep();
+    const [, second = ''] = contacts;
+    const page = await new MovingConversations(second).search(ACCOUNT, 'paging', 2);
+    const rest = await conversations.search(ACCOUNT, 'paging', 10, page.next);
+    const ids = [...page.conversations, ...rest.conversations].map(({ id }) => id);
+    expect(ids.toSorted()).toEqual(contacts.toSorted());
   });
 
   it('can be searched by the beginning of a word in a contact field, and by the first or last digits of a phone number', async () => {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { AccountDirectory, Principal } from '#accounts';
 import type { Conversation, ConversationPage, Conversations, ListPosition } from '#conversations';
 import { type EventLog, formatCursor } from '#events';
-import type { FeedStore } from '#feed';
+import type { FeedStore, KnownMessage } from '#feed';
 import type { GatewayEnvironment } from '#platform';
 import { notFound, Problem } from '../problems/problem.js';
 import { ACCOUNTS, CONVERSATIONS, ENVIRONMENT, EVENT_LOG, FEED } from '../tokens.js';
@@ -43,12 +43,14 @@ export class ConversationReads {
   async markSeen(caller: Principal, id: string, upTo: string): Promise<void> {
     const { account } = caller;
     const conversation = await this.find(caller, id);
-    if (await this.conversations.markSeen(account, conversation.id, { id: upTo })) return;
-    // The row contains only the last messages: the snapshot tells the time of an earlier one.
-    const known = await this.feed.knownMessages(account, conversation.id, [upTo]);
+    if (await this.conversations.markSeen(account, conversation.id, upTo)) return;
+    const unread = await this.conversations.unreadMessages(account, conversation.id);
+    const known = await this.feed.knownMessages(account, conversation.id, [upTo, ...unread]);
     const message = known.get(upTo);
     if (message === undefined || message.deleted) throw notFound('message', upTo);
-    await this.conversations.markSeen(account, conversation.id, { id: upTo, at: message.timestamp ?? 0 });
+    // Both times are by upstream's clock. The times in the row may be by the clock of Redis, which may differ.
+    const seen = unread.filter((other) => isEarlier(known.get(other), message));
+    await this.conversations.markEachSeen(account, conversation.id, seen);
   }
 
   /** Returns conversations as callers see them, each as JSON. */
@@ -93,4 +95,11 @@ export class ConversationReads {
     if ((await this.accounts.find(account))?.polling !== true)
       throw new Problem('not_found', 'The account has no conversations, because its polling is turned off.');
   }
+}
+
+/**
+ * Returns true if a message is certainly earlier than another one. The order of messages of the same minute is unknown.
+ */
+function isEarlier(message: KnownMessage | undefined, other: KnownMessage): boolean {
+  return (message?.timestamp ?? Infinity) < (other.timestamp ?? -Infinity);
 }

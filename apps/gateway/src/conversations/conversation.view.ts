@@ -20,7 +20,7 @@ export class ConversationView {
     type: 'string',
     nullable: true,
     description:
-      'Phone number that had a conversation of its own before Tidings knew that the number belongs to this contact.',
+      'Phone number that had a conversation of its own before Tidings knew that the number belongs to this contact: remove your copy of the conversation with this id. Null if there was none.',
     example: '+14155550123',
   })
   replaces!: string | null;

@@ -8,6 +8,7 @@ import {
 import {
   type BudgetedUpstream,
   BudgetExhaustedError,
+  isMissingPageError,
   type RequestRateLimiter,
   UpstreamError,
   type UpstreamMessage,
@@ -41,6 +42,8 @@ export class TimelineUpstream implements MessagePages {
       const { items, skipped } = await this.upstream.listMessages(account, contactId, page, limit, 'read');
       return { items: items.map(toTimelineMessage), count: items.length + skipped };
     } catch (error) {
+      // The page is after the last one. If the contact does not exist any more, the next read of page 1 fails.
+      if (page > 1 && isMissingPageError(error)) return { items: [], count: 0 };
       if (!(error instanceof UpstreamError || error instanceof BudgetExhaustedError)) throw error;
       throw new MessagesUnavailableError(mayBeCausedBySize(error), { cause: error });
     }

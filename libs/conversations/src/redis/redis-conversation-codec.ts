@@ -56,6 +56,12 @@ export function conversationOf([id, lastActivity, text, ...parts]: StoredRow): C
   };
 }
 
+/** Returns the ids of the unread messages in a stored conversation row, the oldest first. */
+export function unreadMessagesOf(row: string): string[] {
+  const { w = [] } = JSON.parse(row) as RowOfMessages;
+  return w.filter(([, , unread]) => unread === 1).map(([, id]) => id);
+}
+
 function sendsIn(parts: readonly string[]): RowOfSends[] {
   const sends: RowOfSends[] = [];
   for (let i = 1; i < parts.length; i += 2) {

@@ -2,13 +2,14 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import { comparePositions } from '../position.js';
 import type { Conversation, ConversationPage, Conversations, ListPosition } from '../row/conversation.js';
 import { type SearchTerms, parseSearchQuery } from '../search/search-words.js';
-import { conversationOf, type StoredRow } from './redis-conversation-codec.js';
+import { conversationOf, type StoredRow, unreadMessagesOf } from './redis-conversation-codec.js';
 import { rowRedisKeys } from './redis-row-keys.js';
 
 const listRowsScript = LuaScript.from(import.meta.url, 'lua/list-rows.lua');
 const readRowsScript = LuaScript.from(import.meta.url, 'lua/read-rows.lua');
 const searchRowsScript = LuaScript.from(import.meta.url, 'lua/search-rows.lua');
 const markSeenScript = LuaScript.from(import.meta.url, 'lua/mark-seen.lua');
+const markEachSeenScript = LuaScript.from(import.meta.url, 'lua/mark-each-seen.lua');
 
 /**
  * A search uses the index of words only if at most this many conversation rows contain the rarest word of the search.
@@ -43,8 +44,17 @@ export class RedisConversations implements Conversations {
     limit: number,
     after?: ListPosition,
   ): Promise<ConversationPage> {
-    const ids = await this.idsMatching(account, parseSearchQuery(query), limit + 1, after);
-    return pageOf(await this.read(account, ids), limit);
+    const found = await this.positionsMatching(account, parseSearchQuery(query), limit + 1, after);
+    const page = found.slice(0, limit);
+    return {
+      conversations: await this.read(
+        account,
+        page.map(({ id }) => id),
+      ),
+      // The next page begins after the position that the last conversation of this page had during the search. The
+      // position may have changed since then.
+      next: found.length > limit ? page.at(-1) : undefined,
+    };
   }
 
   async listSome(
@@ -57,7 +67,9 @@ export class RedisConversations implements Conversations {
     const found =
       query === undefined
         ? ids
-        : await this.idsMatching(account, parseSearchQuery(query), MAX_CANDIDATES, undefined, ids);
+        : (
+            await this.positionsMatching(account, parseSearchQuery(query), MAX_CANDIDATES, undefined, ids)
+          ).map(({ id }) => id);
     const sorted = (await this.read(account, found)).toSorted((a, b) =>
       comparePositions(positionOf(b), positionOf(a)),
     );
@@ -65,14 +77,17 @@ export class RedisConversations implements Conversations {
     return pageOf(rest, limit);
   }
 
-  /** @param among ids of the conversation rows to search; absent means all rows */
-  private async idsMatching(
+  /**
+   * Returns the positions of the conversation rows that match a search, the newest first.
+   * @param among ids of the conversation rows to search; absent means all rows
+   */
+  private async positionsMatching(
     account: string,
     { words, digits = '' }: SearchTerms,
     limit: number,
     after?: ListPosition,
     among?: readonly string[],
-  ): Promise<string[]> {
+  ): Promise<ListPosition[]> {
     if ((words.length === 0 && digits === '') || among?.length === 0) return [];
     const { rows, rowOrder, rowWords } = this.keysOf(account);
     const reply = await searchRowsScript.run(
@@ -84,7 +99,7 @@ export class RedisConversations implements Conversations {
         words: [...words, ...(among ?? [])],
       },
     );
-    return reply as string[];
+    return (reply as [id: string, at: string][]).map(([id, at]) => ({ id, at: Number(at) }));
   }
 
   async read(account: string, ids: readonly string[]): Promise<Conversation[]> {
@@ -94,9 +109,19 @@ export class RedisConversations implements Conversations {
     return (reply as StoredRow[]).map(conversationOf);
   }
 
-  async markSeen(account: string, id: string, upTo: { id: string; at?: number }): Promise<boolean> {
-    const args = { id, message: upTo.id, at: upTo.at ?? '' };
+  async markSeen(account: string, id: string, messageId: string): Promise<boolean> {
+    const args = { id, message: messageId };
     return (await markSeenScript.run(this.redis, this.keysOf(account), args)) === 1;
+  }
+
+  async unreadMessages(account: string, id: string): Promise<string[]> {
+    const text = await this.redis.hget(this.keysOf(account).rows, id);
+    return text === null ? [] : unreadMessagesOf(text);
+  }
+
+  async markEachSeen(account: string, id: string, messageIds: readonly string[]): Promise<void> {
+    if (messageIds.length === 0) return;
+    await markEachSeenScript.run(this.redis, this.keysOf(account), { id, messages: messageIds });
   }
 
   async revision(account: string): Promise<number> {

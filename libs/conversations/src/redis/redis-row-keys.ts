@@ -3,8 +3,8 @@ import type { AccountKeys } from '#platform';
 /**
  * Redis keys of an account's conversation rows, by the names that Lua scripts use for them.
  *
- * - `rows`: hash from a contact's id to the part of its conversation row that is derived from messages, as JSON.
- *   Fields:
+ * - `rows`: hash from a contact's id to the part of its conversation row that is derived from the contact's messages
+ *   and fields, as JSON. Fields:
  *   - `m`: last message (time, id, direction, preview). Directions: `i` inbound, `o` outbound, `n` other.
  *   - `o`: last outbound message (time, id).
  *   - `w`: inbound messages after the last outbound message (time, id, 1 if unread).

@@ -75,11 +75,16 @@ export interface Conversations {
 
   /**
    * Marks a message, and all inbound messages before it, as seen. Later messages that are already seen stay seen.
-   * @param upTo id of the message, and its time in milliseconds since 1970. The time is needed only for a message
-   * that the conversation row does not contain.
-   * @returns false if the conversation or the message is unknown
+   * @returns false if the conversation does not exist, or if its row does not contain the message: a row contains only
+   * the last message, the last outbound message, and the unanswered inbound messages
    */
-  markSeen(account: string, id: string, upTo: { id: string; at?: number }): Promise<boolean>;
+  markSeen(account: string, id: string, messageId: string): Promise<boolean>;
+
+  /** Returns the ids of the unread messages of a conversation, the oldest first. At most 101. */
+  unreadMessages(account: string, id: string): Promise<string[]>;
+
+  /** Marks these messages as seen. Ids of messages that are not unread are ignored. */
+  markEachSeen(account: string, id: string, messageIds: readonly string[]): Promise<void>;
 
   /**
    * Returns the revision of the latest change of any conversation row of the account. The removal of a row is also a

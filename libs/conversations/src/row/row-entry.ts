@@ -46,8 +46,8 @@ export type RowEntry =
 export interface RowUpdate {
   entries: readonly RowEntry[];
   /**
-   * True if the commit creates the conversation row. The row is missing if an earlier version of Tidings, which kept
-   * no rows, stored the contact.
+   * True if the commit creates the conversation row. The row is missing if `CONVERSATIONS` was `off` before, or if an
+   * earlier version of Tidings, which kept no rows, stored the contact.
    */
   isNew: boolean;
   /** Search words of the contact's fields. Present if {@link isNew} is true. */

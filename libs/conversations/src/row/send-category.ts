@@ -5,7 +5,7 @@ export type SendCategory = 'p' | 'f' | '';
  * Returns how a conversation row counts a send with this status. An expired send and a send with an unknown outcome
  * count as failed, because somebody must look at them.
  */
-export function categoryOfSend(status: string): SendCategory {
+export function rowCategoryOfStatus(status: string): SendCategory {
   switch (status) {
     case 'scheduled':
     case 'queued':

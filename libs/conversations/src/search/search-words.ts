@@ -2,15 +2,15 @@
 const MAX_WORDS = 16;
 /** Maximum number of characters of a search word. Longer words are cut to this length. */
 const MAX_WORD_LENGTH = 32;
-/** Maximum number of characters at the beginning of a text from which words are taken. */
+/** Words are taken only from this many characters at the beginning of a text. */
 const MAX_TEXT_LENGTH = 1_000;
 
-/** Matches a URL, or a date with a time. Such a text has no search words. */
+/** Matches a text that begins with a URL, or with a date and a time. No search words are taken from such a text. */
 const URL_OR_TIME = /^[a-z][a-z0-9+.-]*:\/\/|^\d{4}-\d\d-\d\dT/i;
 
 /**
- * Returns the search words of a contact: the words in its text fields, except in its id, in URLs and in times. Lists of
- * texts, and text fields of nested objects (one level), are included.
+ * Returns the search words of a contact: the words in its text fields, and in the texts of lists and objects that are
+ * nested up to two levels deep. The id, URLs and times are left out.
  */
 export function searchWordsOfContact(contact: Readonly<Record<string, unknown>>): string[] {
   const texts = Object.entries(contact).flatMap(([name, value]) => (name === 'id' ? [] : textsIn(value, 2)));
@@ -37,7 +37,7 @@ function normalized(text: string): string {
     .toLowerCase();
 }
 
-/** What a search looks for. A conversation must match all parts. */
+/** What a search looks for: either words, or a part of a phone number. */
 export interface SearchTerms {
   /** Beginnings of words. For each of them, the contact must have a word that begins with it. */
   words: string[];

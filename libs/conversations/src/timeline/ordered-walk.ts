@@ -1,4 +1,9 @@
-import { type Coverage, coverageOfPages, type PlacedMessage, type PlacedPage } from './coverage.js';
+import {
+  type ConnectedMessages,
+  connectPages,
+  type PlacedMessage,
+  type PlacedPage,
+} from './connected-pages.js';
 import { ExponentialSearch } from './exponential-search.js';
 import type { Position } from '../position.js';
 import { pageRequestFromIndex, type PageRequest, pageRequestUpToIndex } from './page-request.js';
@@ -49,7 +54,7 @@ export interface WalkStart {
 }
 
 /** What a walk (a read of a list page by page) found. */
-export interface WalkResult extends Pick<Coverage, 'messages' | 'edge'> {
+export interface WalkResult extends Pick<ConnectedMessages, 'messages' | 'edge'> {
   /** False if the walk did not find where the wanted messages begin. {@link messages} is then empty. */
   isConnected: boolean;
   fixedSize: number | undefined;
@@ -93,7 +98,7 @@ interface RequestedPage extends PlacedPage {
 
 class OrderedWalk {
   private readonly pages: RequestedPage[] = [];
-  private coverage: Coverage;
+  private connected: ConnectedMessages;
   private maxLimit: number;
   private fixedSize: number | undefined;
   private requests = 0;
@@ -121,7 +126,7 @@ class OrderedWalk {
     this.search = new ExponentialSearch(
       start.index ?? (this.isNewestFirst ? 0 : Math.max(shape.length - 1, 0)),
     );
-    this.coverage = coverageOfPages([], start.from);
+    this.connected = connectPages([], start.from);
   }
 
   async run(maxRequests: number): Promise<WalkResult> {
@@ -134,15 +139,15 @@ class OrderedWalk {
           this.maxLimit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
           continue;
         }
-        // If the walk has no pages, the error is thrown, unless it is a timeout. A timeout occurs only after the
-        // first read. It is not thrown, because the next walk uses what this walk learned, such as the size of
-        // upstream's pages.
+        // If the walk has kept no page, it throws the error, except a timeout. A timeout occurs only after a page
+        // was read. The next walk then uses what this walk learned from that page, such as the size of upstream's
+        // pages.
         if (this.pages.length === 0 && !(error instanceof TimelinePageTimeoutError)) throw error;
         this.isInterrupted = true;
         break;
       }
     }
-    const { messages, edge, isConnected } = this.coverage;
+    const { messages, edge, isConnected } = this.connected;
     const { fixedSize, maxLimit, isInterrupted } = this;
     return {
       ...{ messages, edge, isConnected, fixedSize, maxLimit, isInterrupted },
@@ -155,7 +160,7 @@ class OrderedWalk {
   }
 
   private isEnough(): boolean {
-    const { messages, edge, isConnected } = this.coverage;
+    const { messages, edge, isConnected } = this.connected;
     if (this.unjoined !== undefined) return false;
     return isConnected && (edge === undefined || messages.length >= Math.ceil(this.wanted / 2));
   }
@@ -174,7 +179,7 @@ class OrderedWalk {
       return { page: page + 1, limit };
     }
     if (this.unjoined !== undefined) return this.unjoined.newer.request;
-    const { last } = this.coverage;
+    const { last } = this.connected;
     if (last === undefined) return this.requestAt(this.search.index);
     if (this.fixedSize !== undefined) return this.neighbourOf(last as RequestedPage);
     return this.requestAt(this.isNewestFirst ? last.start + last.count - 1 : last.start);
@@ -218,8 +223,8 @@ class OrderedWalk {
     this.join(page);
     const isLocated = request.limit <= this.maxLimit || this.fixedSize !== undefined;
     if ((page.count > 0 && isLocated) || request.page === 1) this.pages.push(page);
-    this.coverage = coverageOfPages(this.pages, this.start.from);
-    if (!this.coverage.isConnected && isLocated) this.adjustSearch(judged);
+    this.connected = connectPages(this.pages, this.start.from);
+    if (!this.connected.isConnected && isLocated) this.adjustSearch(judged);
     this.noteNeighbours(page);
   }
 
@@ -289,8 +294,8 @@ class OrderedWalk {
   }
 
   /**
-   * If `page` is the newer page of {@link unjoined}, read again, records that the older page follows it without a
-   * gap.
+   * If `page` is the second read of the newer page of {@link unjoined}, records that the older page follows it
+   * without a gap.
    */
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;
@@ -305,7 +310,7 @@ class OrderedWalk {
 
   private noteNeighbours(page: RequestedPage): void {
     if (this.fixedSize === undefined || page.count === 0 || page.next !== undefined) return;
-    const newer = this.coverage.last as RequestedPage | undefined;
+    const newer = this.connected.last as RequestedPage | undefined;
     if (newer === undefined || newer === page) return;
     const expected = this.neighbourOf(newer).page;
     if (page.request.page === expected && expected !== newer.request.page)
@@ -325,7 +330,7 @@ class OrderedWalk {
   }
 
   private indexBefore(position: Position | undefined): number {
-    if (!this.coverage.isConnected || position === undefined) return this.search.index;
+    if (!this.connected.isConnected || position === undefined) return this.search.index;
     let best: { index: number; at: number } | undefined;
     for (const { start, messages } of this.pages) {
       for (const [i, { position: one }] of messages.entries()) {

@@ -18,8 +18,7 @@ export interface SendsWanted {
   /** Sends older than this position are wanted. Undefined for the newest sends. */
   from: Position | undefined;
   /**
-   * Time in milliseconds since 1970. All sends that are not older than this time, but older than {@link from}, are
-   * wanted.
+   * Time of the oldest wanted sends, in milliseconds since 1970: all sends from this time to {@link from} are wanted.
    * `-Infinity` if {@link count} says how many sends are wanted.
    */
   until: number;

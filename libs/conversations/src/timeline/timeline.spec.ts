@@ -317,7 +317,7 @@ describe('While upstream answers slowly', () => {
     expect((await all(account, 20, timeline)).flatMap(idsOf)).toEqual(newestFirst(100));
   });
 
-  it('the next request for the timeline continues the read of an unsorted list of messages', async () => {
+  it('the next request for the timeline continues an unfinished read of an unsorted list of messages', async () => {
     const account = accountWith(150, { order: 'unsorted', maxLimit: 20 });
     const timeline = slowTimeline(account, 15_000, 15_000);
     const page = await timeline.read('a', CONVERSATION, 20);

@@ -1,14 +1,14 @@
-import type { PlacedMessage } from './coverage.js';
+import type { PlacedMessage } from './connected-pages.js';
 import { UnsortedMessageListCache } from './unsorted-message-list-reader.js';
 import {
   TIMELINE_START,
   MAX_REQUESTS_PER_TIMELINE_PAGE,
   TIMELINE_PAGE_READ_TIME_LIMIT_MS,
-  MessageSource,
-  type MessageSourcePorts,
+  TimelineMessageReader,
+  type TimelineMessageReaderPorts,
   type MessagesFound,
   NO_MESSAGES,
-} from './message-source.js';
+} from './timeline-message-reader.js';
 import { comparePositions, newerPosition, type Position } from '../position.js';
 import type {
   Committed,
@@ -30,7 +30,7 @@ import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js'
 export { MAX_REQUESTS_PER_TIMELINE_PAGE, TIMELINE_PAGE_READ_TIME_LIMIT_MS };
 
 /** What a timeline reads from. */
-export interface TimelinePorts<S> extends MessageSourcePorts {
+export interface TimelinePorts<S> extends TimelineMessageReaderPorts {
   sends: TimelineSends<S>;
   clock: TimelineClock;
 }
@@ -59,7 +59,7 @@ export interface TimelinePage<S> {
  * time is returned exactly once, even if messages appear, disappear or are bound to sends meanwhile.
  */
 export class Timeline<S> {
-  private readonly source: MessageSource;
+  private readonly source: TimelineMessageReader;
 
   /** @param now monotonic clock, in milliseconds */
   constructor(
@@ -67,7 +67,7 @@ export class Timeline<S> {
     readings = new UnsortedMessageListCache(),
     now: () => number = () => performance.now(),
   ) {
-    this.source = new MessageSource(ports, readings, now);
+    this.source = new TimelineMessageReader(ports, readings, now);
   }
 
   /**

@@ -16,8 +16,8 @@ const MESSAGE_BYTES = 400;
  */
 const MAX_PASSES = 20;
 /**
- * A contact's list of messages is read again while messages of the contact's snapshot have not been found in
- * the list. After this many consecutive reads that found none of these messages, the list is not read again.
+ * Max number of consecutive passes that find none of the missing messages of the contact's snapshot. After them, no
+ * further pass follows.
  */
 const MAX_FRUITLESS_PASSES = 2;
 
@@ -46,8 +46,8 @@ export class UnsortedMessageListReader {
   private end: Promise<void> = Promise.resolve();
 
   /**
-   * @param cursor cursor at the end of the event log, read before the first page of messages is requested; later
-   * events are applied to the messages; see {@link apply}
+   * @param cursor end of the event log before the first page of messages is requested; {@link apply} applies the
+   * changes that later events report
    */
   constructor(public cursor: string) {}
 

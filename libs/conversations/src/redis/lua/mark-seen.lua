@@ -7,13 +7,12 @@
 -- @key numbers       Hash from a phone number to its most likely contact.
 -- @arg id            Id of the row.
 -- @arg message       Id of the message.
--- @arg at            Time of the message in ms, or '' if it must be taken from the row.
--- @reply             1, or 0 if the row or the message is unknown.
+-- @reply             1, or 0 if there is no such row, or the row does not contain the message.
 --- @include "includes/rows.lua"
 
 local row = redis.call('ZSCORE', row_order, id) and load_row(id)
 if not row then return 0 end
-local position = at ~= '' and {tonumber(at), message}
+local position
 for _, waiting in ipairs(row.w or {}) do
   if waiting[2] == message then position = waiting end
 end

@@ -12,7 +12,7 @@
 -- @arg digits          Digits to look for, or ''. Then no words are given.
 -- @arg word_count      Number of words.
 -- @args words          Beginnings of words; then the ids of the candidates, if only certain rows are searched.
--- @reply               Ids of the rows.
+-- @reply               For each row: id, last activity.
 --- @include "includes/byte-order.lua"
 
 local candidates_from = words_from + word_count
@@ -48,12 +48,12 @@ local function ids_with(word)
   return ids
 end
 
--- Returns the ids of the given rows that exist, the latest first.
+-- Returns those of the given rows that exist, the latest first: id, last activity as a number and as Redis wrote it.
 local function in_order(ids)
   if #ids == 0 then return {} end
   local found = {}
   for i, last in ipairs(redis.call('ZMSCORE', row_order, unpack(ids))) do
-    if last then found[#found + 1] = {ids[i], tonumber(last)} end
+    if last then found[#found + 1] = {ids[i], tonumber(last), last} end
   end
   table.sort(found, function(a, b)
     if a[2] ~= b[2] then return a[2] > b[2] end
@@ -65,7 +65,7 @@ end
 local function latest()
   local found = {}
   local pairs = redis.call('ZREVRANGE', row_order, 0, max_candidates - 1, 'WITHSCORES')
-  for i = 1, #pairs, 2 do found[#found + 1] = {pairs[i], tonumber(pairs[i + 1])} end
+  for i = 1, #pairs, 2 do found[#found + 1] = {pairs[i], tonumber(pairs[i + 1]), pairs[i + 1]} end
   return found
 end
 
@@ -119,14 +119,18 @@ local reply = {}
 local found = candidates()
 local count = math.min(#found, tonumber(max_candidates))
 for from = 1, count, BATCH do
-  local batch = {}
+  local batch, ids = {}, {}
   for i = from, math.min(from + BATCH - 1, count) do
-    if is_after(found[i]) then batch[#batch + 1] = found[i][1] end
+    if is_after(found[i]) then
+      batch[#batch + 1] = found[i]
+      ids[#ids + 1] = found[i][1]
+    end
   end
-  local texts = #batch > 0 and redis.call('HMGET', rows, unpack(batch)) or {}
-  for i, id in ipairs(batch) do
+  local texts = #ids > 0 and redis.call('HMGET', rows, unpack(ids)) or {}
+  for i, row in ipairs(batch) do
+    local id, _, last = unpack(row)
     if matches(id, texts[i]) then
-      reply[#reply + 1] = id
+      reply[#reply + 1] = {id, last}
       if #reply == tonumber(limit) then return reply end
     end
   end

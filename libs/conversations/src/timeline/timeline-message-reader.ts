@@ -3,7 +3,7 @@ import {
   type UnsortedMessageListCache,
   MessageListTooLargeError,
 } from './unsorted-message-list-reader.js';
-import type { PlacedMessage } from './coverage.js';
+import type { PlacedMessage } from './connected-pages.js';
 import { CannotReadInTimeOrderError, type OrderedShape, readSortedMessageList } from './ordered-walk.js';
 import { comparePositions, type Position } from '../position.js';
 import {
@@ -27,10 +27,10 @@ export const MAX_REQUESTS_PER_TIMELINE_PAGE = 5;
  * upstream request.
  */
 export const TIMELINE_PAGE_READ_TIME_LIMIT_MS = 25_000;
-/** Maximum time that one call of {@link MessageSource.read} waits for the budget, in milliseconds. */
+/** Maximum time that one call of {@link TimelineMessageReader.read} waits for the budget, in milliseconds. */
 const PATIENCE_MS = 2_000;
 /**
- * If this many consecutive calls of {@link MessageSource.read} find no message older than the cursor's position, the
+ * If this many consecutive calls of {@link TimelineMessageReader.read} find no message older than the cursor's position, the
  * contact's messages are read as an unsorted list.
  */
 const MAX_ATTEMPTS = 8;
@@ -63,17 +63,17 @@ export const NO_MESSAGES: MessagesFound = {
   isUnavailable: false,
 };
 
-/** What {@link MessageSource} reads from. */
-export interface MessageSourcePorts {
+/** What {@link TimelineMessageReader} reads from. */
+export interface TimelineMessageReaderPorts {
   pages: MessagePages;
   feed: TimelineFeed;
   events: TimelineEvents;
 }
 
 /** Reads a contact's messages older than a position, with at most {@link MAX_REQUESTS_PER_TIMELINE_PAGE} upstream requests. */
-export class MessageSource {
+export class TimelineMessageReader {
   constructor(
-    private readonly ports: MessageSourcePorts,
+    private readonly ports: TimelineMessageReaderPorts,
     private readonly readings: UnsortedMessageListCache,
     private readonly now: () => number,
   ) {}
@@ -191,7 +191,7 @@ export class MessageSource {
   }
 }
 
-/** Makes and counts the upstream requests of one call of {@link MessageSource.read}. */
+/** Makes and counts the upstream requests of one call of {@link TimelineMessageReader.read}. */
 class Call {
   requests = 0;
   hasRead = false;

@@ -19,12 +19,12 @@ export interface PlacedPage {
   hasNewest: boolean;
   /** True if no message in upstream's list was older than the messages of the page when the page was read. */
   hasOldest: boolean;
-  /** The page with the next older messages. Absent unless that page is known to follow without a gap. */
+  /** The page with the next older messages. Present only if that page is known to follow without a gap. */
   next?: PlacedPage;
 }
 
-/** Consecutive messages of a contact: the result of {@link coverageOfPages}. */
-export interface Coverage {
+/** Consecutive messages of a contact: the result of {@link connectPages}. */
+export interface ConnectedMessages {
   /**
    * False if the pages that were read do not reach the position at which the wanted messages begin. {@link messages}
    * is then empty.
@@ -37,7 +37,7 @@ export interface Coverage {
    * found, too.
    */
   edge: Position | undefined;
-  /** The oldest of the pages that {@link coverageOfPages} used. Undefined if `isConnected` is false. */
+  /** The oldest of the pages that {@link connectPages} used. Undefined if `isConnected` is false. */
   last: PlacedPage | undefined;
 }
 
@@ -45,16 +45,17 @@ export interface Coverage {
  * Combines overlapping pages of one list, which were read at different times. Returns messages older than `from`,
  * without a gap.
  *
- * The first page of the result contains the newest message of the list or a message newer than `from`. Every page that
- * has a message in common with a page of the result is added to the result. Other pages are ignored, because messages
- * between them and the result may be missing.
+ * The first page of the result contains the newest message of the list or a message newer than `from`. Another page
+ * is added to the result if it has a message in common with the result, if it has a message newer than the oldest
+ * message of the result, or if it is known to follow a page of the result without a gap. Other pages are ignored,
+ * because messages between them and the result may be missing.
  *
  * The messages of the result with the oldest timestamp are left out, because more messages with this timestamp may be
  * on a page that was not read. If the result contains the oldest message of the list, nothing is left out.
  *
  * @param from position in the timeline; undefined if the newest messages are wanted
  */
-export function coverageOfPages(pages: readonly PlacedPage[], from: Position | undefined): Coverage {
+export function connectPages(pages: readonly PlacedPage[], from: Position | undefined): ConnectedMessages {
   const connected = new Set<PlacedPage>();
   const ids = new Set<string>();
   let edge = from?.at ?? Infinity;
