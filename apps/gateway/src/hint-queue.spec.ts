@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.dispose();
 });
 
-it('the queue of wake-up hints for workers works after Redis recovers, even if Redis hung when the queue was first used', async () => {
+it('the queue of hints for workers works after Redis recovers, even if Redis hung when the queue was first used', async () => {
   const listeners = redis.listenerCount('error');
   server.server.kill('SIGSTOP');
   const hints = openHintQueue('relay', redis, 'tidings', createLogger('test', 'silent'));

@@ -14,7 +14,7 @@ async function main(): Promise<number> {
   } catch (error) {
     if (!(error instanceof ConfigurationError)) {
       process.stderr.write(
-        `${logMessageOf(error)}. Secrets that were already rotated stay rotated. Run rotate-secrets again.\n`,
+        `${logMessageOf(error)}. Secrets that were already rotated stay rotated. Fix the problem, then run npm run rotate-secrets again.\n`,
       );
       return 1;
     }

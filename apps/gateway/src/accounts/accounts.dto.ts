@@ -9,7 +9,7 @@ const Id = (): PropertyDecorator =>
   applyDecorators(
     TextMatching(
       ACCOUNT_ID_PATTERN,
-      'must start with a letter or digit and have 1 to 63 characters (a-z, 0-9, _ and -)',
+      'must have 1 to 63 characters (a-z, 0-9, _ and -) and start with a lower-case letter or a digit',
     ),
     ApiProperty({ example: 'sales' }),
   );

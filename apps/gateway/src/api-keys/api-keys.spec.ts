@@ -227,7 +227,7 @@ describe('a request whose API key is revoked before the request ends', () => {
       '+14155550123\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n--x--\r\n',
     ],
     ['slow JSON', 'application/json', '{"phoneNumber":"+14155550123",', '"message":"hi"}'],
-  ])('that sends %s gets 401, and no send is stored', async (_, type, beginning, end) => {
+  ])('gets 401 and stores no send if the request body is %s', async (_, type, beginning, end) => {
     const { id, key } = await make({ scopes: ['messages:send'] });
     const headers = { 'x-api-key': key, 'content-type': type };
     const request = httpRequest(`${two.url}/v1/messages/send`, { method: 'POST', headers });

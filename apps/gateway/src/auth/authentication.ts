@@ -91,7 +91,7 @@ function applyRateState(
 function assertPermitted(caller: Principal, request: FastifyRequest): void {
   const { scopes, tokenRule = 'denied' } = request.routeOptions.config;
   const isToken = caller.tokenId !== undefined;
-  if (scopes === undefined) throw new Problem('forbidden', 'Every request to this URL is forbidden.');
+  if (scopes === undefined) throw new Problem('forbidden', 'No API key or token permits this operation.');
   if (isToken && tokenRule === 'keys-only')
     throw new Problem('forbidden', 'This operation requires an API key; a token is not enough.');
   if (!scopes.some((scope) => caller.scopes.has(scope))) {

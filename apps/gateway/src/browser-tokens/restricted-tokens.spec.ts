@@ -449,6 +449,38 @@ describe('a token that is restricted to one contact', () => {
     for (const path of paths) expect([path, await parts(path)]).toEqual([path, expected()]);
   });
 
+  it('gets 400 for undocumented fields of a send and undocumented query parameters, which the messaging service could understand as other contacts', async () => {
+    const before = { calls: gateway.upstream.calls.length, sends: gateway.sends.requests.length };
+    const given = { phoneNumber: OWN.number, message: 'x' };
+    const extra = { to: OTHER.number };
+    const asForm = new FormData();
+    for (const [name, value] of Object.entries({ ...given, ...extra })) asForm.append(name, value);
+    const faultsOf = async (path: string, init: RequestInit = {}): Promise<unknown> => {
+      const { status, errors } = await problemOf(await ask(path, init));
+      return { status, errors };
+    };
+    const restricted = 'a token that is restricted to contacts permits';
+    const faults = (field: string, kind: string): unknown => ({
+      status: 400,
+      errors: [{ field, message: `is not a documented ${kind}; ${restricted} documented ${kind}s only` }],
+    });
+    for (const init of [json({ ...given, ...extra }), { ...POST, body: asForm }])
+      expect(await faultsOf('/v1/messages/send', init)).toEqual(faults('to', 'field'));
+    const messages = `/v1/contacts/${OWN.id}/messages`;
+    expect(await faultsOf(`${messages}?contact=${OTHER.id}`)).toEqual(faults('contact', 'parameter'));
+    expect(await faultsOf(`${messages}?Page=2`)).toEqual({
+      status: 400,
+      errors: [{ field: 'Page', message: 'is not a known field; use page instead' }],
+    });
+    expect(gateway.upstream.calls.length).toBe(before.calls);
+    expect(gateway.sends.requests.length).toBe(before.sends);
+    // A field with the value null is as good as absent.
+    const reply = await ask('/v1/messages/send', json({ ...given, message: OWN.text, other: null }));
+    expect(reply.status).toBe(200);
+    gateway.upstream.messages = [];
+    expect((await gateway.fetch(`${messages}?contact=${OTHER.id}`)).status).toBe(200);
+  });
+
   it('gets no more information from the health checks and metrics than a request without a token', async () => {
     expectNothingOfOthers(await (await ask('/health/ready')).text());
     expect((await ask('/metrics', { headers: { via: 'a proxy' } })).status).toBe(401);
@@ -465,7 +497,7 @@ describe('a token that is restricted to one contact', () => {
     expect(await eventIdsOf(`/v1/events?sendId=${sends.other}`)).toEqual([]);
   });
 
-  it('with the filter messageId, gets only events of its contact, even if another contact has a message with the same id', async () => {
+  it('gets only events of its contact if it filters events by a messageId that another contact also has', async () => {
     expect(await eventIdsOf('/v1/events?messageId=x')).toEqual([events.own]);
   });
 
@@ -550,7 +582,7 @@ describe('an idempotency key', () => {
 });
 
 describe('the sends to a phone number that no contact of the token has', () => {
-  it('do not count towards the limit of a page, and cause no cursor for a further page', async () => {
+  it('are not listed, and the response has no cursor for a further page', async () => {
     const path = (number: string): string => `/v1/sends?limit=1&phoneNumber=${encodeURIComponent(number)}`;
     expect(await (await ask(path(OTHER.number))).json()).toMatchObject({ sends: [], next: null });
     expect(await (await ask(path(OWN.number))).json()).toMatchObject({ sends: [{ id: expect.any(String) }] });

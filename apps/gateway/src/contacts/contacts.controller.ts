@@ -74,7 +74,7 @@ export class ContactsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
     if (!this.access.maySeeContact(caller, id)) throw notFound('contact', id);
-    return answer(reply, await this.reads.messages(caller.account, id, readPageQuery(query)));
+    return answer(reply, await this.reads.messages(caller.account, id, readPageQuery(query, caller)));
   }
 }
 

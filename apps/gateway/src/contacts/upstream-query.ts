@@ -1,4 +1,6 @@
+import type { Principal } from '#accounts';
 import type { UpstreamQuery } from '#upstream';
+import { restrictedTokenFault } from '../input/documented-only.js';
 import { readInput, unknownField } from '../input/input.pipe.js';
 import { knownNames, suggestedName } from '../input/known-names.js';
 import { hasUnstorable } from '../input/rules.js';
@@ -24,10 +26,14 @@ export function readListQuery(given: unknown): UpstreamQuery {
 
 /**
  * Reads `page`, `limit` and the undocumented query parameters of a request for a message page.
+ * @param caller who reads: tokens that are restricted to contacts must not use undocumented parameters, with which the
+ * messaging service might select the messages of other contacts
  * @throws {Problem} that names the invalid parameters
  */
-export function readPageQuery(given: unknown): UpstreamQuery {
-  const { page, limit } = readInput(PageQuery, given, { otherFieldFaults: otherParameterFaults });
+export function readPageQuery(given: unknown, { contactIds }: Pick<Principal, 'contactIds'>): UpstreamQuery {
+  const { page, limit } = readInput(PageQuery, given, {
+    otherFieldFaults: contactIds === undefined ? otherParameterFaults : restrictedTokenFaults,
+  });
   return [['page', page], ['limit', limit], ...pairsOf(given, { page, limit })];
 }
 
@@ -40,6 +46,10 @@ function otherParameterFaults(others: Readonly<Record<string, unknown>>): FieldF
   const [field = ''] = pairs.at(-1) ?? [];
   const message = `exceeds the limit for undocumented parameters: at most ${MAX_PARAMETERS} parameters with ${MAX_BYTES} bytes in total`;
   return [{ field, message }];
+}
+
+function restrictedTokenFaults(others: Readonly<Record<string, unknown>>): FieldFault[] {
+  return Object.keys(others).map((name) => restrictedTokenFault(KNOWN, name, 'parameter'));
 }
 
 function faultOf(name: string, value: unknown): FieldFault[] {

@@ -6,7 +6,7 @@ import {
   parseContactsById,
   requireValidJson,
   normalizeListReply,
-  toJson,
+  replyPartToJson,
   type UpstreamQuery,
   UpstreamStatusError,
 } from '#upstream';
@@ -62,7 +62,7 @@ export class UpstreamReads {
     this.byId.set(answer.reply, contacts);
     const found = contacts.get(contactId);
     if (found === undefined) throw notFound('contact', contactId);
-    return readReplyOf(answer, toJson(found));
+    return readReplyOf(answer, replyPartToJson(found));
   }
 
   /** Reads a message page of a contact. @throws {Problem | UpstreamError | BudgetExhaustedError} */

@@ -16,7 +16,7 @@ import { TAGS } from './tags.js';
 import { UPSTREAM_SCHEMAS } from './upstream-schemas.js';
 import { describeWebhooks } from './webhook-docs.js';
 
-const DESCRIPTION = `Tidings is a gateway to a messaging service. Tidings sends each message reliably, without loss or duplicates, and emits events for new and changed messages.
+const DESCRIPTION = `Tidings is a gateway to a messaging service. Tidings stores each send before it responds, and repeats a request to the messaging service only if the recipient cannot get the message twice, or if you or the operator ask for it. Tidings emits events for new and changed messages.
 
 Send your API key in the \`X-API-Key\` header. Instead of an API key, a browser sends a token in the header \`Authorization: Bearer\`. Every error response is \`application/problem+json\` with a machine-readable \`code\`.`;
 

@@ -32,11 +32,12 @@ const RETRY_AFTER: Headers = {
 
 const RATE_LIMIT: Headers = {
   'RateLimit-Limit': {
-    description: 'Maximum number of requests of the API key or token per minute.',
+    description:
+      'Maximum number of requests per minute. For a token, the limit of the token or of its API key, whichever has fewer requests left.',
     schema: COUNT,
   },
   'RateLimit-Remaining': {
-    description: 'Number of requests that the API key or token may still send in the current minute.',
+    description: 'Number of requests that this limit still permits in the current minute.',
     schema: COUNT,
   },
   'RateLimit-Reset': { description: 'Time until the rate limit is reset, in seconds.', schema: COUNT },

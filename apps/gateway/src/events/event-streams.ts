@@ -4,6 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type Cursor, type EventLog, type EventPage, parseCursor } from '#events';
 import { combineAbortSignals, withDeadline } from '#platform';
 import type { EventSelection } from '../auth/contact-access.js';
+import { noSlotProblem } from '../auth/caller-slots.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { EVENT_LOG, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
 import type { Principal } from '#accounts';
@@ -13,7 +14,7 @@ import type { LiveType } from './live-types.js';
 import { SharedLogs } from './shared-log.js';
 import { SseConnection } from './sse-connection.js';
 import type { WaitSettings } from './wait-settings.js';
-import { type WaitingLimit, WaitingSlots } from './waiting-slots.js';
+import { WaitingSlots } from './waiting-slots.js';
 
 /** Maximum number of events in memory for one client. */
 const PAGE_SIZE = 100;
@@ -80,7 +81,7 @@ export class EventStreams {
    */
   async serve(request: StreamRequest, reply: StreamReply): Promise<void> {
     const slot = this.slots.acquire(request.caller);
-    if (!slot.acquired) throw noSlot(slot.full);
+    if (!slot.acquired) throw noSlotProblem(slot.full, 'open event streams and long polls');
     const { signal: closing, release } = combineAbortSignals(request.ended, this.shutdown);
     try {
       await this.followChanges(request, async (changes) => {
@@ -154,13 +155,4 @@ export class EventStreams {
     const page = await this.log.read(account, start, PAGE_SIZE, selection.filter);
     return { start, page: await selection.visible(page) };
   }
-}
-
-function noSlot(full: WaitingLimit): Problem {
-  const holder =
-    full === 'tokens' ? 'The tokens of the account have reached their' : `The ${full} has reached its`;
-  const code = full === 'gateway' ? 'unavailable' : 'rate_limited';
-  return new Problem(code, `${holder} limit of open event streams and long polls.`, {
-    headers: retryAfter(SLOT_RETRY_MS),
-  });
 }

@@ -104,7 +104,12 @@ export class LiveChanges {
     const shared = this.accounts.get(account) ?? new AccountChanges(account, this);
     this.accounts.set(account, shared);
     shared.queues.add(queue);
-    shared.started ??= this.changes.follow(account, shared);
+    if (shared.started === undefined) {
+      shared.started = this.changes.follow(account, shared);
+      shared.started.catch(() => {
+        this.replace(shared);
+      });
+    }
     return {
       ready: shared.started,
       leave: () => {
@@ -157,10 +162,18 @@ export class LiveChanges {
     for (const queue of queues) queue.break();
   }
 
+  /**
+   * Makes the next stream of the account follow the changes anew: those that this object reports are incomplete. The
+   * streams of this object end.
+   */
+  replace(shared: AccountChanges): void {
+    if (this.accounts.get(shared.account) === shared) this.accounts.delete(shared.account);
+  }
+
   private leave(shared: AccountChanges, queue: LiveQueue): void {
     shared.queues.delete(queue);
     if (shared.queues.size > 0) return;
-    if (this.accounts.get(shared.account) === shared) this.accounts.delete(shared.account);
+    this.replace(shared);
     shared.started?.then(
       (stop) => {
         stop();
@@ -203,6 +216,7 @@ class AccountChanges {
   }
 
   interrupted(): void {
+    this.owner.replace(this);
     for (const queue of this.queues) queue.break();
   }
 

@@ -17,8 +17,9 @@ const HEADERS = {
  * backpressure, and sends the response head before an invalid cursor can be rejected.
  */
 export class SseConnection {
-  /** Aborts when the connection to the client is closed. */
+  /** Aborts when the connection to the client is closed, or when the client did not receive a write in time. */
   readonly disconnected: AbortSignal;
+  private readonly failing = new AbortController();
 
   /**
    * @param writeTimeoutMs time for the client to receive a write before it is disconnected, in milliseconds
@@ -29,7 +30,7 @@ export class SseConnection {
     private readonly writeTimeoutMs: number,
     private readonly closing: AbortSignal,
   ) {
-    this.disconnected = disconnectSignalOf(raw);
+    this.disconnected = AbortSignal.any([disconnectSignalOf(raw), this.failing.signal]);
     // A write to a connection that was just closed emits an error. `disconnected` already reports the closed connection.
     raw.on('error', () => raw.destroy());
   }
@@ -57,6 +58,8 @@ export class SseConnection {
     return new Promise((resolve) => {
       const disconnect = (): void => {
         this.raw.destroy();
+        // A response that waits behind an earlier one of the same connection has no socket, and emits no `close`.
+        this.failing.abort();
       };
       const shortenTimeout = (): void => {
         clearTimeout(timeout);
@@ -65,12 +68,14 @@ export class SseConnection {
       const done = (): void => {
         clearTimeout(timeout);
         this.closing.removeEventListener('abort', shortenTimeout);
-        this.raw.off(event, done).off('close', done);
+        this.raw.off(event, done);
+        this.disconnected.removeEventListener('abort', done);
         resolve();
       };
       let timeout = setTimeout(disconnect, this.closing.aborted ? Math.min(ms, END_TIMEOUT_MS) : ms);
       this.closing.addEventListener('abort', shortenTimeout, { once: true });
-      this.raw.once(event, done).once('close', done);
+      this.raw.once(event, done);
+      this.disconnected.addEventListener('abort', done, { once: true });
     });
   }
 }

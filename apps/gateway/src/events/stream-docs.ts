@@ -14,16 +14,16 @@ the start, and after events that the filter excludes. If the cursor has expired,
 a 410, read \`GET /v1/events\` from the oldest event.
 
 **Conversations.** If \`types\` names \`conversation.updated\`, the stream also sends each conversation that changes,
-in the form of an entry in the list of \`GET /v1/conversations\`, at most four times a second per conversation. A
-conversation that has neither a contact nor activity is no longer in the list: remove your copy of the conversation.
+in the form of an entry in the list of \`GET /v1/conversations\`, at most four times a second per conversation. If
+\`contactId\` and \`lastActivityAt\` are both null, the conversation is no longer in the list: remove your copy of it.
 If \`types\` names \`send.updated\`, the stream sends \`{id, status, reference, revision}\` for each new status of a
 send. The stream sends conversations and send statuses without an \`id\` line, and does not repeat them after a
 reconnect. After a reconnect, reload the list of conversations and each timeline that you show. Ignore a conversation
 or a send status if you already have it with a higher \`revision\`.
 
 **Keep-alive.** The stream sends a comment at the start and after every 15 seconds without an event. The gateway disconnects
-a client that reads nothing for 30 seconds. The stream ends when the gateway stops, or when the API key or the cursor
-becomes invalid. A client should reconnect when its stream ends.
+a client that reads nothing for 30 seconds. The stream ends when the gateway stops, or when the API key, the token or
+the cursor becomes invalid. A client should reconnect when its stream ends.
 
 **Limits.** The number of open streams and long polls is limited for each token, for all tokens of an account
 together, for each account (API keys and tokens together), and for each gateway process. A new stream gets the status

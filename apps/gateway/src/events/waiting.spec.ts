@@ -1,5 +1,7 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type EventLog, type EventLogNotifier, RedisEventLog } from '#events';
+import { type EventLog, type EventLogNotifier, formatCursor, RedisEventLog } from '#events';
 import { eventually } from '../../../../test/support/eventually.js';
 import { liveBytes } from '../../../../test/support/live-memory.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
@@ -111,7 +113,39 @@ describe('A caller that waits for events', () => {
     next.disconnect();
   });
 
-  it('if its account already has the maximum number of waiting callers, gets 429 for a stream and an immediate response for a long poll; other accounts are not affected', async () => {
+  it.each([
+    ['while its streams wait for events', ''],
+    ['while its streams have more events than fit in a buffer', '?after=epoch'],
+  ])(
+    'is no longer counted after it disconnects, even if it sent several requests before the first response (%s)',
+    async (_, query) => {
+      await using gateway = await gatewayWith({ maxPerAccount: 3 });
+      const log = new RedisEventLog(gateway.redis, 'tidings');
+      const start = formatCursor(await log.end('default'));
+      for (let i = 0; i < 40; i++) await append(gateway, 'x'.repeat(4_000));
+      const client = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+      await once(client, 'connect');
+      const path = `/v1/events/stream${query.replace('epoch', start)}`;
+      const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\n\r\n`;
+      client.resume().write(request.repeat(3));
+      const status = async (): Promise<number> => {
+        const one = await openStream(`${gateway.url}/v1/events/stream`, { 'x-api-key': KEY });
+        one.disconnect();
+        return one.response.statusCode ?? 0;
+      };
+      await eventually('the three streams take all slots', async () => (await status()) === 429);
+      client.destroy();
+      await eventually('the slots are free', async () => {
+        const streams = await Promise.all(
+          [1, 2, 3].map(() => openStream(`${gateway.url}/v1/events/stream`, { 'x-api-key': KEY })),
+        );
+        for (const stream of streams) stream.disconnect();
+        return streams.every(({ response }) => response.statusCode === 200);
+      });
+    },
+  );
+
+  it('gets 429 for a stream and an immediate response for a long poll if its account has the maximum number of waiting callers; other accounts are not affected', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1, maxWaiting: 2 });
     const client = await open(gateway);
     const refused = await gateway.fetch('/v1/events/stream');
@@ -124,7 +158,7 @@ describe('A caller that waits for events', () => {
     other.disconnect();
   });
 
-  it('if its token already has the maximum number of waiting callers, gets 429 for a stream and an immediate response for a long poll; other callers are not affected', async () => {
+  it('gets 429 for a stream and an immediate response for a long poll if its token has the maximum number of waiting callers; other callers are not affected', async () => {
     await using gateway = await gatewayWith({ maxPerToken: 1 });
     const [{ token }, other] = [await makeToken(gateway), await makeToken(gateway)];
     const openWith = (one: string): Promise<StreamClient> =>

@@ -1,3 +1,4 @@
+import { restrictedTokenFault } from '../input/documented-only.js';
 import { unknownField } from '../input/input.pipe.js';
 import { type KnownNames, suggestedName } from '../input/known-names.js';
 import { hasUnstorable } from '../input/rules.js';
@@ -22,6 +23,15 @@ export function extraFieldFaults(known: KnownNames, fields: Readonly<Record<stri
   const [field = ''] = given.at(-1) ?? [];
   const message = `exceeds the limit for undocumented fields: at most ${MAX_FIELDS} fields with ${MAX_BYTES} bytes in total`;
   return [{ field, message }];
+}
+
+/** Returns the faults of undocumented fields of a token that must not use any. Those with the value null are ignored. */
+export function restrictedTokenFaults(
+  known: KnownNames,
+  fields: Readonly<Record<string, unknown>>,
+): FieldFault[] {
+  const given = Object.entries(fields).filter(([, value]) => value !== null);
+  return given.map(([name]) => restrictedTokenFault(known, name, 'field'));
 }
 
 /** Converts valid undocumented fields to text for a form. Returns undefined if there are none. */

@@ -265,7 +265,7 @@ describe('An Idempotency-Key', () => {
     expect(await problemOf(response)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
-  it('returns the first response even when expiresAt has passed; a new send with a past expiresAt is rejected', async () => {
+  it('that is repeated returns the first response even if expiresAt has passed; a new send with a past expiresAt is rejected', async () => {
     const expiresAt = new Date(Date.now() + 700).toISOString();
     const ask = (message: string, key = 'key-3'): Promise<Response> =>
       send(json({ phoneNumber: NUMBER, message, expiresAt }), key);

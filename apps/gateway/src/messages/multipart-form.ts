@@ -147,7 +147,10 @@ async function bytesOf(field: string, part: Readable): Promise<Buffer> {
     throw malformed(error);
   }
   if (size > LIMITS.partBytes)
-    throw new Problem('payload_too_large', `${field} exceeds the limit of ${LIMITS.partBytes} bytes.`);
+    throw new Problem(
+      'payload_too_large',
+      `The part ${field} of the multipart form exceeds the limit of ${LIMITS.partBytes} bytes.`,
+    );
   return Buffer.concat(chunks);
 }
 

@@ -11,6 +11,7 @@ import {
   type SendOrigin,
 } from '#relay';
 import type { Authenticator } from '../auth/authenticator.js';
+import { noSlotProblem } from '../auth/caller-slots.js';
 import { ContactAccess } from '../auth/contact-access.js';
 import { assertStillAllowed } from '../auth/still-allowed.js';
 import { RedisReadiness } from '../health/redis-readiness.js';
@@ -23,6 +24,7 @@ import { readIdempotencyKey, storedKeyOf } from './idempotency-key.js';
 import { KeyReservation } from './key-reservation.js';
 import { MultipartForm } from './multipart-form.js';
 import { readSendRequest } from './send-request.js';
+import { UploadSlots } from './upload-slots.js';
 
 /** Errors that prove that the send was not stored. */
 const NOT_STORED_ERRORS = [Problem, IdempotencyKeyReusedError, IdempotentRequestInProgressError] as const;
@@ -40,6 +42,7 @@ export class SendAcceptance {
     @Inject(AUTHENTICATOR) private readonly authenticator: Authenticator,
     @Inject(ContactAccess) private readonly access: ContactAccess,
     @Inject(RedisReadiness) private readonly readiness: RedisReadiness,
+    @Inject(UploadSlots) private readonly slots: UploadSlots,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -51,6 +54,21 @@ export class SendAcceptance {
     if (!request.isMultipart())
       return await this.store(caller, key, undefined, request.body, undefined, originOf(request));
 
+    const slot = this.slots.acquire(caller);
+    if (!slot.acquired) throw noSlotProblem(slot.full, 'simultaneous uploads');
+    try {
+      return await this.acceptUpload(caller, key, request);
+    } finally {
+      slot.release();
+    }
+  }
+
+  /** Accepts a request with a form. The key of the request, if any, is reserved meanwhile. */
+  private async acceptUpload(
+    caller: Principal,
+    key: string | undefined,
+    request: FastifyRequest,
+  ): Promise<Acceptance> {
     await this.assertStorable();
     if (key === undefined) return await this.acceptForm(caller, undefined, undefined, request);
     const reservation = await KeyReservation.take(this.sends, caller.account, key, this.logger);
@@ -109,7 +127,7 @@ export class SendAcceptance {
     origin: SendOrigin,
   ): Promise<Acceptance> {
     const { account } = caller;
-    const send = readSendRequest(fields, form?.file);
+    const send = readSendRequest(fields, form?.file, caller);
     if (!(await this.access.maySeeNumber(caller, send.phoneNumber)))
       throw new Problem(
         'forbidden',

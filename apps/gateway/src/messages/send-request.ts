@@ -1,20 +1,27 @@
+import type { Principal } from '#accounts';
 import type { NewSend, StoredFile } from '#relay';
 import { isRecord } from '#upstream';
 import { otherFields, readInput } from '../input/input.pipe.js';
 import { knownNames } from '../input/known-names.js';
 import { parseInstant } from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
-import { extraFieldFaults, extraFieldsOf, FILE } from './extra-fields.js';
+import { extraFieldFaults, extraFieldsOf, FILE, restrictedTokenFaults } from './extra-fields.js';
 import { SendDto } from './send.dto.js';
 
 const KNOWN = knownNames([...Object.keys(new SendDto()), FILE]);
 
 /**
  * Reads a send request from the fields of a JSON body or form.
+ * @param caller who sends: tokens that are restricted to contacts must not use undocumented fields
  * @throws {Problem} that names the invalid fields
  */
-export function readSendRequest(fields: unknown, file: StoredFile | undefined): NewSend {
-  const dto = readInput(SendDto, fields, { otherFieldFaults: (others) => extraFieldFaults(KNOWN, others) });
+export function readSendRequest(
+  fields: unknown,
+  file: StoredFile | undefined,
+  { contactIds }: Pick<Principal, 'contactIds'>,
+): NewSend {
+  const faultsOf = contactIds === undefined ? extraFieldFaults : restrictedTokenFaults;
+  const dto = readInput(SendDto, fields, { otherFieldFaults: (others) => faultsOf(KNOWN, others) });
   const extraFields = extraFieldsOf(otherFields(dto, isRecord(fields) ? fields : {}));
   const { phoneNumber, type, message, fileUrl, reference, metadata } = dto;
   if (message === undefined && file === undefined && fileUrl === undefined) {

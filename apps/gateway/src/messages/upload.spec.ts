@@ -1,10 +1,13 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { makeToken } from '../fixtures/tokens.js';
 
 const MAX = 26_214_400;
 const CHUNK = Buffer.alloc(65_536, 'x');
@@ -76,6 +79,39 @@ describe('An upload', () => {
       expect(problem).toMatchObject({ status: 413, code: 'payload_too_large', errors: [{ field: 'file' }] });
     }
     expect(await gateway.blobs()).toEqual(before);
+  });
+
+  it('gets 429 if its token has ten unfinished uploads; other callers are not affected, and finished uploads are not counted', async () => {
+    const { token } = await makeToken(gateway);
+    const form = { 'content-type': 'multipart/form-data; boundary=x' };
+    const uploads = Array.from({ length: 11 }, () => {
+      const headers = { ...form, authorization: `Bearer ${token}` };
+      const call = request(`${gateway.url}/v1/messages/send`, { method: 'POST', headers });
+      call.write(HEAD);
+      const response = once(call, 'response').then(([reply]) => reply as IncomingMessage);
+      return { call, response };
+    });
+    const refused = await Promise.race(uploads.map(({ response }) => response));
+    expect(refused.statusCode).toBe(429);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(JSON.parse(await textOf(refused))).toMatchObject({
+      code: 'rate_limited',
+      detail: 'The token has reached its limit of simultaneous uploads.',
+    });
+    const another = async (credentials: { token?: string } = {}): Promise<number> => {
+      const body = `${HEAD}content${FIELDS}`;
+      const init = { method: 'POST', headers: form, body, ...credentials };
+      return (await gateway.fetch('/v1/messages/send', init)).status;
+    };
+    expect(await another()).toBe(200);
+    const statuses = uploads.map(async ({ call, response }) => {
+      call.on('error', () => undefined).end(`content${FIELDS}`);
+      const reply = await response;
+      reply.resume();
+      return reply.statusCode;
+    });
+    expect((await Promise.all(statuses)).toSorted()).toEqual([...Array<number>(10).fill(200), 429]);
+    expect(await another({ token })).toBe(200);
   });
 
   it('with text parts above their total limit causes 413 before the whole form is read, so that slow forms cannot fill the memory', async () => {

@@ -100,13 +100,17 @@ function printSummary(result: RotationResult, console: Console): boolean {
     const { rotated, unchanged, failures } = result[kind];
     const [plural, fault] = KINDS[kind];
     const ids = [...new Set(failures.map(({ keyId }) => keyId))].join(', ');
-    const keys = ids === '' ? '' : ` (ids of the encryption keys of the undecryptable secrets: ${ids})`;
+    const keys = ids === '' ? '' : ` (encrypted with the keys ${ids})`;
     console.out(
       `${plural}: ${rotated} rotated, ${unchanged} already encrypted with the current key, ${failures.length} could not be decrypted${keys}`,
     );
     for (const { subject, keyId } of failures)
-      console.err(`${subject}: ${fault}; the id of the encryption key is ${keyId}`);
+      console.err(`${subject}: ${fault}, which was encrypted with the key ${keyId}`);
     whole &&= failures.length === 0;
   }
+  if (!whole)
+    console.err(
+      'Add the missing keys to ENCRYPTION_KEYS_PREVIOUS, then run npm run rotate-secrets again. If a key is lost, see docs/operations.md.',
+    );
   return whole;
 }

@@ -23,7 +23,7 @@ async function resolve(ids: string[]): Promise<{ results: unknown[]; audited: un
 }
 
 describe('a request to resolve several sends', () => {
-  it('returns a result for each send if Redis stops responding, and audits the sends that were already resolved', async () => {
+  it('returns a result for each send even if Redis stops responding, and audits only the resolved sends', async () => {
     const { results, audited } = await resolve(['one', 'broken', 'two']);
     expect(results).toEqual([
       expect.objectContaining({ id: 'one', resolved: true, code: null }),

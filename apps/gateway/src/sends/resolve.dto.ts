@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { SETTABLE_OUTCOMES, type SettableOutcome, type Send } from '#relay';
+import { RESOLVE_OUTCOMES, type ResolveOutcome, type Send } from '#relay';
 import { OneOf, rule } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
@@ -14,8 +14,8 @@ const OUTCOME =
 @ApiSchema({ name: 'SendResolution' })
 export class ResolveDto {
   @ApiProperty({ description: OUTCOME })
-  @OneOf(SETTABLE_OUTCOMES)
-  outcome!: SettableOutcome;
+  @OneOf(RESOLVE_OUTCOMES)
+  outcome!: ResolveOutcome;
 }
 
 @ApiSchema({ name: 'SendsResolution' })

@@ -74,11 +74,11 @@ class RequestStatsView {
 @ApiSchema({ name: 'BacklogStats' })
 class BacklogStatsView {
   @Measurements(
-    'Number of sends with the status `queued` or `relaying` in each minute: the mean of one or more measurements. Null for a minute without a measurement.',
+    'Number of sends with the status `queued` or `relaying` in each minute: the largest of its measurements. In the last minute, the current number. Null for a minute without a measurement.',
   )
   sends!: (number | null)[];
   @Measurements(
-    'Number of pending deliveries in each minute: the mean of one or more measurements. Null for a minute without a measurement.',
+    'Number of pending deliveries in each minute: the largest of its measurements. In the last minute, the current number. Null for a minute without a measurement.',
   )
   deliveries!: (number | null)[];
 }

@@ -1,0 +1,98 @@
+import type { Principal } from '#accounts';
+import { Problem, retryAfter } from '../problems/problem.js';
+
+/** Time after which a caller that got no slot should try again, in milliseconds. */
+const RETRY_MS = 5_000;
+
+/** Maximum numbers of requests of one kind that a gateway serves at the same time. */
+export interface CallerLimits {
+  /** Maximum number of all callers together. */
+  max: number;
+  /** Maximum number of one account. */
+  maxPerAccount: number;
+  /**
+   * Maximum number of all tokens of one account. The rest of `maxPerAccount` is for API keys and sessions of the
+   * console.
+   */
+  maxPerAccountForTokens: number;
+  /** Maximum number of one token. */
+  maxPerToken: number;
+}
+
+/** The limits of {@link CallerSlots}, each by what it applies to. */
+type ReachedLimit = 'gateway' | 'account' | 'tokens' | 'token';
+
+const DETAILS: Readonly<Record<ReachedLimit, (requests: string) => string>> = {
+  gateway: (requests) => `The gateway has reached its limit of ${requests}.`,
+  account: (requests) => `The account has reached its limit of ${requests}.`,
+  tokens: (requests) => `The tokens of the account have reached their limit of ${requests}.`,
+  token: (requests) => `The token has reached its limit of ${requests}.`,
+};
+
+/** An acquired slot, or the limit that is reached. */
+export type CallerSlot = { acquired: true; release: () => void } | { acquired: false; full: ReachedLimit };
+
+/**
+ * Limits the number of simultaneous requests of one kind, such as event streams or uploads. A token has a limit of its own,
+ * and so have the tokens of an account together, because a token may be in the hands of anyone who opens a page: tokens
+ * must not take the slots of the account's services.
+ */
+export class CallerSlots {
+  private taken = 0;
+  private readonly byAccount = new Counts();
+  private readonly ofTokensByAccount = new Counts();
+  private readonly byToken = new Counts();
+
+  constructor(private readonly limits: CallerLimits) {}
+
+  /** Acquires a slot. The caller must release an acquired slot. */
+  acquire({ account, tokenId }: Pick<Principal, 'account' | 'tokenId'>): CallerSlot {
+    const { max, maxPerAccount, maxPerAccountForTokens, maxPerToken } = this.limits;
+    if (tokenId !== undefined) {
+      if (this.byToken.of(tokenId) >= maxPerToken) return { acquired: false, full: 'token' };
+      if (this.ofTokensByAccount.of(account) >= maxPerAccountForTokens)
+        return { acquired: false, full: 'tokens' };
+    }
+    if (this.byAccount.of(account) >= maxPerAccount) return { acquired: false, full: 'account' };
+    if (this.taken >= max) return { acquired: false, full: 'gateway' };
+    this.count(account, tokenId, 1);
+    return {
+      acquired: true,
+      release: () => {
+        this.count(account, tokenId, -1);
+      },
+    };
+  }
+
+  private count(account: string, tokenId: string | undefined, change: 1 | -1): void {
+    this.taken += change;
+    this.byAccount.add(account, change);
+    if (tokenId === undefined) return;
+    this.ofTokensByAccount.add(account, change);
+    this.byToken.add(tokenId, change);
+  }
+}
+
+/**
+ * Returns the error for a request that got no slot.
+ * @param requests what the slots are for, such as `simultaneous uploads`
+ */
+export function noSlotProblem(full: ReachedLimit, requests: string): Problem {
+  const code = full === 'gateway' ? 'unavailable' : 'rate_limited';
+  return new Problem(code, DETAILS[full](requests), { headers: retryAfter(RETRY_MS) });
+}
+
+/** Numbers by name. A number of 0 needs no memory. */
+class Counts {
+  private readonly counts = new Map<string, number>();
+
+  of(name: string): number {
+    return this.counts.get(name) ?? 0;
+  }
+
+  add(name: string, change: number): void {
+    const count = this.of(name) + change;
+    if (count === 0) this.counts.delete(name);
+    else this.counts.set(name, count);
+  }
+}
