@@ -142,7 +142,7 @@ describe('the command tidings', () => {
     expect(JSON.parse(stderr)).toMatchObject({ sendId: (await find())?.id });
   });
 
-  it('names the idempotency key of a send that was not confirmed', async () => {
+  it('names the idempotency key of the send if the user presses Ctrl-C before the gateway has replied', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     try {
@@ -189,7 +189,7 @@ describe('the command tidings', () => {
     await eventually('the text is relayed', async () => (await product.texts()).includes('Café'));
   });
 
-  it('exits with code 2 if an option of trigger is missing', async () => {
+  it('exits with code 2 if a required option of `tidings trigger` is missing', async () => {
     expect(await run('trigger', 'message.read')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--contact'),

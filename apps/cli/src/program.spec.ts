@@ -1,19 +1,23 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { TidingsConnectionError } from '#client';
 import { createProgram } from './program.js';
 
 /** Stands in for the gateway. */
 let server: Server;
 /** The requests that it got. */
 let requests: { path: string; body: unknown }[];
+let stdin: Readable;
 /** What it answers; `{}` by default. */
 let answer: RequestListener;
 
 beforeEach(async () => {
   requests = [];
+  stdin = process.stdin;
   answer = (_, response) => response.end('{}');
   server = createServer((request, response) => {
     void (async () => {
@@ -52,7 +56,7 @@ async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<R
   const { port } = server.address() as AddressInfo;
   const program = createProgram(
     {
-      stdin: process.stdin,
+      stdin: stdin as NodeJS.ReadStream,
       stdout: { write: (written) => (printed.stdout += written) },
       stderr: { write: (written) => (printed.stderr += written) },
       environment: {
@@ -106,13 +110,54 @@ describe('a command with --json', () => {
 
   it('prints the new signing secret to standard error and the events to standard output if the command is listen', async () => {
     const interrupt = new AbortController();
-    answer = () => {
-      interrupt.abort(new Error('interrupted'));
+    answer = ({ url = '' }, response) => {
+      if (url.includes('/stream')) interrupt.abort(new Error('interrupted'));
+      else response.end('{"events":[],"next":"c1","hasMore":false}');
     };
     const forward = ['--forward', 'http://127.0.0.1:9/'];
     const { stdout, stderr } = await runUntil(interrupt.signal, '--json', 'listen', ...forward);
     expect(JSON.parse(stderr)).toEqual({ secret: expect.stringMatching(/^whsec_\S+$/) });
     expect(stdout).toBe('');
+  });
+});
+
+describe('a command that follows events', () => {
+  const forward = ['listen', '--forward', 'http://127.0.0.1:9/'];
+
+  it.each([[['events', '--follow']], [forward]])(
+    '%j fails at once if the gateway does not answer',
+    async (parameters) => {
+      answer = (_, response) => response.destroy();
+      await expect(run(...parameters)).rejects.toThrow(TidingsConnectionError);
+      expect(requests.every(({ path }) => path === '/v1/events?after=now&limit=1')).toBe(true);
+    },
+  );
+
+  it.each([[['events', '--follow']], [forward]])(
+    '%j misses no event from its start on, and says once that the connection is lost',
+    async (parameters) => {
+      const interrupt = new AbortController();
+      answer = ({ url = '' }, response) => {
+        if (!url.includes('/stream')) response.end('{"events":[],"next":"c1","hasMore":false}');
+        else if (requests.length < 4) response.destroy();
+        else interrupt.abort(new Error('interrupted'));
+      };
+      const { stderr } = await runUntil(interrupt.signal, ...parameters);
+      expect(requests.slice(1).map(({ path }) => path)).toEqual(Array(3).fill('/v1/events/stream?after=c1'));
+      expect(stderr.match(/connection to the gateway is lost/g)).toHaveLength(1);
+      expect(stderr).toContain('Continue with --after c1');
+    },
+  );
+});
+
+describe('a text on standard input', () => {
+  it('is not sent if it is not valid UTF-8, because the recipient would get it damaged', async () => {
+    stdin = Readable.from([Buffer.from('Gr\xfc\xdfe', 'latin1')]);
+    await expect(run('send', '+15551230001', '-')).rejects.toThrow('not valid UTF-8');
+    expect(requests).toEqual([]);
+    stdin = Readable.from([Buffer.from('Grüße\n')]);
+    await run('send', '+15551230001', '-');
+    expect(requests).toMatchObject([{ body: { message: 'Grüße' } }]);
   });
 });
 

@@ -165,7 +165,7 @@ export type Conversation = {
     id: string;
     contactId: string | null;
     /**
-     * Phone number that had a conversation of its own before Tidings knew that the number belongs to this contact.
+     * Phone number that had a conversation of its own before Tidings knew that the number belongs to this contact: remove your copy of the conversation with this id. Null if there was none.
      */
     replaces: string | null;
     /**
@@ -1064,11 +1064,11 @@ export type PollerStatus = {
      */
     listFault: ContactListFault | null;
     /**
-     * Number of messages that could not be parsed, each counted once.
+     * Number of messages that could not be read, each counted once: those that could not be parsed, and those that were skipped.
      */
     unreadable: number;
     /**
-     * Number of messages that were skipped, because the messaging service returns an error for every page that contains them.
+     * Number of messages that were skipped, because the messaging service returns an error for every page that contains them, or because they are too large. Several such messages of a contact may count once.
      */
     skipped: number;
     /**
@@ -1165,7 +1165,7 @@ export type DeliveriesStatus = {
 export type Status = {
     account: string;
     /**
-     * Time when the event log of the account was first created in this Redis.
+     * Time when Tidings created the event log of the account. If Redis lost its data, the time when Tidings created the log again. Null if there is no event log yet.
      */
     installedAt: string | null;
     /**
@@ -1264,11 +1264,11 @@ export type RequestStats = {
 
 export type BacklogStats = {
     /**
-     * Number of sends with the status `queued` or `relaying` in each minute: the mean of one or more measurements. Null for a minute without a measurement.
+     * Number of sends with the status `queued` or `relaying` in each minute: the largest of its measurements. In the last minute, the current number. Null for a minute without a measurement.
      */
     sends: Array<number | null>;
     /**
-     * Number of pending deliveries in each minute: the mean of one or more measurements. Null for a minute without a measurement.
+     * Number of pending deliveries in each minute: the largest of its measurements. In the last minute, the current number. Null for a minute without a measurement.
      */
     deliveries: Array<number | null>;
 };

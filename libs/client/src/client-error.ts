@@ -11,7 +11,7 @@ export class TidingsError extends Error {
   readonly status: number;
   /** Id of the request in the logs of the gateway, if the gateway sent one. */
   readonly requestId: string | undefined;
-  /** The invalid fields of the request, each with the reason. Empty if the error is not about single fields. */
+  /** The invalid fields of the request, each with the reason. Empty if the error is not about individual fields. */
   readonly fields: readonly FieldError[];
   /** Time that the gateway asks the client to wait before a retry, in milliseconds. */
   readonly retryAfterMs: number | undefined;

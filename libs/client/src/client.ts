@@ -83,6 +83,7 @@ const MIN_READ_MS = 1_000;
 /** Longest delay that a JavaScript timer supports, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const PAGE = 100;
+const MESSAGES_PER_PAGE = 20;
 
 /** Thrown if a send does not reach the awaited status. */
 export class SendStatusNotReachedError extends Error {
@@ -226,19 +227,34 @@ export class Tidings {
   }
 
   /**
-   * Iterates over the messages of a contact, in the order in which the messaging service lists them. Pages
-   * are read as they are needed.
+   * Iterates over the messages of a contact, in the order in which the messaging service lists them. Pages are read
+   * as they are needed. The page limit is 20, the documented default, because the service may refuse a higher limit.
    */
   async *messages(contactId: string, { signal }: CallOptions = {}): AsyncGenerator<Message, void, void> {
     const path = `/v1/contacts/${encodeURIComponent(contactId)}/messages`;
     let before: ReadonlySet<unknown> = new Set();
     for (let page = 1; ; page += 1) {
-      const { messages } = (await this.get(path, { page, limit: PAGE }, signal)) as MessageList;
+      const messages = await this.messagesOn(path, page, signal);
       // A short page need not be the last one: the messaging service may return fewer messages than requested. The list
       // ends at an empty page, or at a page that repeats the previous one, because the service may ignore page numbers.
       if (messages.every(({ id }) => before.has(id))) return;
       yield* messages;
       before = new Set(messages.map(({ id }) => id));
+    }
+  }
+
+  private async messagesOn(
+    path: string,
+    page: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Message[]> {
+    try {
+      const list = (await this.get(path, { page, limit: MESSAGES_PER_PAGE }, signal)) as MessageList;
+      return list.messages;
+    } catch (error) {
+      // Some messaging services answer 404 to a request for a page after the last one.
+      if (page > 1 && error instanceof TidingsError && error.status === 404) return [];
+      throw error;
     }
   }
 
@@ -295,8 +311,8 @@ export class Tidings {
 }
 
 /**
- * Returns a new key for {@link SendOptions.idempotencyKey}, also in browsers on pages without HTTPS, which lack
- * `crypto.randomUUID`.
+ * Returns a new key for {@link SendOptions.idempotencyKey}. Does not use `crypto.randomUUID`, which browsers lack on
+ * pages without HTTPS.
  */
 export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -1,6 +1,12 @@
 import type { Conversation, Event, Send } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
-import { backoffMs, isTransientError, pause, type RetryingRequester } from './retrying-requester.js';
+import {
+  backoffMs,
+  isTransientError,
+  MAX_RETRY_AFTER_MS,
+  pause,
+  type RetryingRequester,
+} from './retrying-requester.js';
 
 /** Options of {@link Tidings.events}: where the stream starts, which events it returns, and callbacks. */
 export interface EventOptions {
@@ -9,13 +15,13 @@ export interface EventOptions {
    * `now` for new events only. By default, new events only.
    */
   after?: string | undefined;
-  /** Event types or patterns, for example `['message.*']`. By default, all types. */
+  /** Event types or patterns, for example `['message.*']`. By default, all types of stored events. */
   types?: readonly string[] | undefined;
   /** If set, the stream returns only events of this contact. */
   contactId?: string | undefined;
   /**
-   * Called with each change that the gateway does not store: `conversation.updated` and `send.updated`, if
-   * `types` contains these types. The iteration does not return such changes, because they have no cursor.
+   * Called with each notification `conversation.updated` or `send.updated`. The gateway sends these notifications
+   * only if `types` contains their types. The iteration does not return notifications, because they have no cursor.
    */
   onLiveChange?: ((change: LiveChange) => void) | undefined;
   /**
@@ -124,7 +130,7 @@ export class EventStream implements AsyncIterable<Event> {
         if (!isTransientError(error)) throw error;
         this.options.onDisconnect?.();
         const { retryAfterMs = backoffMs(failures) } = error instanceof TidingsError ? error : {};
-        await pause(retryAfterMs, signal).catch(() => undefined);
+        await pause(Math.min(retryAfterMs, MAX_RETRY_AFTER_MS), signal).catch(() => undefined);
       }
     }
   }

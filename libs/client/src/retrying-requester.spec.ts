@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { SendStatusNotReachedError, Tidings } from './client.js';
 import type { ConnectionOptions } from './retrying-requester.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
@@ -92,12 +92,12 @@ describe('a send by the client library', () => {
     ['an attempt without an answer', reset, 404],
     ['an attempt that got 503', status(503), 401],
     ['an answer that is not the gateway’s', status(429, { 'Retry-After': '0' }), 408],
-  ])('fails, after %s, with an error that says that the send may be stored', async (_, fault, last) => {
+  ])('that is rejected after %s fails with an error: the send may be stored', async (_, fault, last) => {
     answers = [fault, status(last)];
     await expect(tidings.send(SEND)).rejects.toMatchObject({ status: last, mayHaveBeenExecuted: true });
   });
 
-  it('fails, if every attempt was rejected, with an error that says that the send is not stored', async () => {
+  it('that is rejected at every attempt fails with an error: the send is not stored', async () => {
     answers = [problem(429, 'rate_limited', { 'Retry-After': '0' }), problem(400, 'validation_failed')];
     await expect(tidings.send(SEND)).rejects.toMatchObject({ status: 400, mayHaveBeenExecuted: false });
   });
@@ -210,6 +210,25 @@ describe('a call by the client library other than a send', () => {
   });
 });
 
+describe('an event stream', () => {
+  it('tries again after a minute at most, even if a proxy asks for a longer wait', async () => {
+    const abort = new AbortController();
+    answers = [status(503, { 'retry-after': '3600' })];
+    const waited = new Promise<number>((resolve) => {
+      const setTimer = globalThis.setTimeout;
+      jest.spyOn(globalThis, 'setTimeout').mockImplementation((run: () => void, ms = 0) => {
+        if (ms >= 60_000) resolve(ms);
+        return setTimer(run, ms);
+      });
+    });
+    const end = tidings.events({ signal: abort.signal })[Symbol.asyncIterator]().next();
+    expect(await waited).toBe(60_000);
+    jest.restoreAllMocks();
+    abort.abort();
+    expect(await end).toMatchObject({ done: true });
+  });
+});
+
 describe('waiting for the status of a send', () => {
   it('continues while the gateway cannot be reached', async () => {
     const once = withoutRetries();
@@ -235,6 +254,24 @@ describe('the client library', () => {
     for await (const { id } of tidings.messages('c1')) ids.push(id);
     expect(ids).toEqual(['m1', 'm2']);
     expect(requests).toHaveLength(2);
+  });
+
+  it('requests messages with limit 20, the default of the messaging service, because the service may reject a higher limit', async () => {
+    answers = [json({ messages: [{ id: 'm1' }] }), json({ messages: [] })];
+    const ids: unknown[] = [];
+    for await (const { id } of tidings.messages('c1')) ids.push(id);
+    expect(ids).toEqual(['m1']);
+    const limits = requests.map(({ url = '' }) => new URL(url, 'http://gateway').searchParams.get('limit'));
+    expect(limits).toEqual(['20', '20']);
+  });
+
+  it('ends a list of messages at the first page after page 1 that gets the status 404, but throws the error of page 1', async () => {
+    answers = [json({ messages: [{ id: 'm1' }] }), status(404)];
+    const ids: unknown[] = [];
+    for await (const { id } of tidings.messages('c1')) ids.push(id);
+    expect(ids).toEqual(['m1']);
+    answers = [status(404)];
+    await expect(tidings.messages('c1').next()).rejects.toMatchObject({ status: 404 });
   });
 
   it.each([[{ contacts: [{ id: 'c1' }] }], [[{ id: 'c1' }]]])(

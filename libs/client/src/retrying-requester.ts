@@ -44,10 +44,10 @@ const DEFAULT_MAX_RETRIES = 4;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
 /**
- * Longest wait before a retry, in milliseconds. If the gateway asks for a longer wait, the client does not
- * retry.
+ * Longest wait that the gateway may ask for with the header `Retry-After`, in milliseconds. If the gateway asks for a
+ * longer wait, a request is not retried, and an event stream retries after this wait.
  */
-const MAX_RETRY_AFTER_MS = 60_000;
+export const MAX_RETRY_AFTER_MS = 60_000;
 
 /** Statuses that mean that the gateway has not executed the request. */
 const NOT_DONE: ReadonlySet<number> = new Set([429]);
@@ -178,7 +178,10 @@ function isOutcomeUnknown(error: unknown): boolean {
   return error.status >= 500 || error.code === 'idempotency_in_progress' || error.code === 'unexpected';
 }
 
-/** Returns true if the connection or the gateway failed, so the same request may succeed later. */
+/**
+ * Returns true if the same request may succeed later: after a connection error, or an answer with one of
+ * {@link TRANSIENT_STATUSES}.
+ */
 export function isTransientError(error: unknown): boolean {
   if (error instanceof TidingsConnectionError) return true;
   return error instanceof TidingsError && TRANSIENT_STATUSES.has(error.status);

@@ -4,6 +4,7 @@ import { action, type CommandContext, type Terminal } from '../command-context.j
 import { excerpt } from '../output/printable.js';
 import type { Output } from '../output/output.js';
 import { collect, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+import { openStream } from './opened-stream.js';
 import { addShow } from './show-and-delete.js';
 
 interface Options {
@@ -76,12 +77,10 @@ async function* pages(
 }
 
 async function follow(context: CommandContext, { after = 'now', types, contact }: Options): Promise<void> {
-  const { output, signal } = context;
-  const stream = (await context.client()).events({ after, types, contactId: contact, signal });
+  const { output } = context;
+  const { stream, start } = await openStream(context, { after, types, contact });
   for await (const event of stream) printEvent(output, event);
-  // Not after a Ctrl-C before the first event.
-  if (!output.isJson && stream.cursor !== undefined && stream.cursor !== 'now')
-    output.note(`Continue with --after ${stream.cursor}`);
+  if (!output.isJson) output.note(`Continue with --after ${stream.cursor ?? start}`);
 }
 
 /** Prints an event on one line. */

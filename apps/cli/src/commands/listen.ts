@@ -9,6 +9,7 @@ import { duration } from '../output/duration.js';
 import { excerpt, printable } from '../output/printable.js';
 import { collect, wholeNumber } from '../settings/option-values.js';
 import { summary } from './events.js';
+import { openStream } from './opened-stream.js';
 
 interface Options {
   forward: string;
@@ -44,7 +45,7 @@ lost or repeated.`,
 }
 
 async function listen(context: CommandContext, options: Options): Promise<undefined> {
-  const { output, signal, terminal } = context;
+  const { output, terminal } = context;
   if (!URL.canParse(options.forward) || !/^https?:$/.test(new URL(options.forward).protocol))
     throw new CommandFault(
       `--forward: ${options.forward} is not an address such as http://localhost:8080/hook`,
@@ -53,12 +54,7 @@ async function listen(context: CommandContext, options: Options): Promise<undefi
   const secret = given === '' ? `whsec_${randomBytes(32).toString('base64')}` : given;
   await assertSecret(secret);
   const forwarder = new Forwarder({ url: options.forward, secret, timeoutMs: options.timeout * 1_000 });
-  const stream = (await context.client()).events({
-    after: options.after,
-    types: options.types,
-    contactId: options.contact,
-    signal,
-  });
+  const { stream, start } = await openStream(context, options);
   const { url } = await context.connection();
   if (output.isJson) {
     // Without the secret, the receiver could verify nothing. Standard output has only events.
@@ -68,15 +64,14 @@ async function listen(context: CommandContext, options: Options): Promise<undefi
     if (given === '') output.line(`Signing secret: ${secret}`);
     output.line('Press Ctrl-C to stop.');
   }
-  let cursor = stream.cursor;
+  let cursor = start;
   for await (const event of stream) {
     const forwarded = await forwardWhenReachable(context, forwarder, event);
     if (forwarded === undefined) break;
-    cursor = stream.cursor;
+    cursor = stream.cursor ?? start;
     show(context, event, forwarded);
   }
-  if (!output.isJson && cursor !== undefined && cursor !== 'now')
-    output.note(`Continue with --after ${cursor}`);
+  if (!output.isJson) output.note(`Continue with --after ${cursor}`);
 }
 
 /** @throws {CommandFault} if nothing can be signed with the secret */

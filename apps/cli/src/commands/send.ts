@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { basename } from 'node:path';
-import { text as textOf } from 'node:stream/consumers';
+import { buffer as bytesOf } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import {
   type AwaitedStatus,
@@ -15,6 +15,8 @@ import { action, type CommandContext, type Terminal } from '../command-context.j
 import { CommandFault, StoredSendFault, UnconfirmedSendFault } from '../failure.js';
 import { futureTimeOf } from '../output/duration.js';
 import { jsonObject, wholeNumber } from '../settings/option-values.js';
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 interface Options {
   file?: string;
@@ -112,6 +114,12 @@ async function attachment({ file, idempotencyKey }: Options): Promise<SendOption
   }
 }
 
+/** Reads the text of a send. @throws {CommandFault} if it is not valid UTF-8, because the recipient would get it damaged */
 async function readText({ stdin }: Terminal): Promise<string> {
-  return (await textOf(stdin)).replace(/\n$/, '');
+  const bytes = await bytesOf(stdin);
+  try {
+    return UTF_8.decode(bytes).replace(/\n$/, '');
+  } catch {
+    throw new CommandFault('The text on standard input is not valid UTF-8. Nothing was sent.');
+  }
 }
