@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { ConfigurationError } from '#platform';
 
 /** Secrets of this checkout's installation. Generated once. */
@@ -43,7 +44,7 @@ function readStored(path: string): Partial<Secrets> {
   }
   const found = parse(text);
   const damaged = new ConfigurationError([
-    `${path} is damaged; the file contains the encryption key of the stored data: restore the file from a backup, or delete the folder that contains the file to start without data`,
+    `${path} is damaged. It contains the encryption key of the stored data. Restore the file from a backup. Or delete the folder ${dirname(path)} with all data in it, to start again without data`,
   ]);
   if (typeof found !== 'object' || found === null) throw damaged;
   const entries = Object.entries(found).filter(([name]) =>

@@ -49,8 +49,8 @@ export class BlobStoreMonitor {
   }
 
   /**
-   * Stops the checks, and removes the marker of this process from the blob store. Call this method only after
-   * other processes know that this process stops.
+   * Stops the checks, and removes the marker of this process from the blob store. Other processes expect a marker of
+   * every running process, so call this method only after they know that this process stops.
    */
   async stop(): Promise<void> {
     clearInterval(this.timer);

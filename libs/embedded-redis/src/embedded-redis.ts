@@ -50,8 +50,8 @@ export interface EmbeddedRedis {
 }
 
 /**
- * Starts a private Redis server, and waits until it has loaded its data and answers. Before that, shuts down any
- * earlier server that still uses the same data. Such a server exists if the process that started it was killed.
+ * Starts a private Redis server, and waits until the server has loaded its data and answers. If an earlier server
+ * still uses the same data, because the process that started that server was killed, first shuts that server down.
  *
  * @throws {ConfigurationError} if no suitable server program is found, or if the server exits; the message
  * then quotes the server's output

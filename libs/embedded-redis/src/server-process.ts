@@ -26,8 +26,8 @@ export async function startRedisServerProcess(
   settings: string,
   log: (line: string) => void,
 ): Promise<ServerProcess> {
-  // `detached` gives the server a process group of its own. Ctrl-C in a terminal stops all processes of the
-  // terminal's group at once, but Redis must end last.
+  // `detached` gives the server a process group of its own, so that Ctrl-C in a terminal does not stop the server:
+  // Redis must end last.
   const child = spawn(program, ['-'], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,

@@ -43,7 +43,7 @@ function mayContain(data: string, id: string | undefined): boolean {
   return id === undefined || data.includes(JSON.stringify(id).slice(1, -1));
 }
 
-/** Returns true if the value is the id. Upstream's ids are strings or numbers. */
+/** Returns true if the value is the id, as a string or as a number. */
 function isId(value: unknown, id: string): boolean {
   return (typeof value === 'string' || typeof value === 'number') && String(value) === id;
 }

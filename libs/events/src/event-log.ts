@@ -47,8 +47,8 @@ export class CursorExpiredError extends Error {
 /** Stores the events of each account in a log of its own. */
 export interface EventLog {
   /**
-   * Records events that do not report a change of stored data. An event that reports such a change is recorded
-   * by the Redis script that stores the change. Skips an event whose id is already recorded.
+   * Records events that do not report a change of stored data, such as `webhook.test`. An event that reports such a
+   * change is recorded by the Redis script that stores the change. Skips an event whose id is already recorded.
    */
   append(account: string, events: readonly NewEvent[]): Promise<void>;
 

@@ -13,8 +13,8 @@ const releaseReaderScript = LuaScript.from(import.meta.url, 'lua/release-reader.
 const GROUP = 'dispatch';
 
 /**
- * Result of a read: new events (`events`), no new events (`nothing`), or no read because another process
- * holds the lease (`elsewhere`). That lease ends after `forMs` milliseconds unless it is renewed.
+ * Result of a read: events that are not acknowledged yet (`events`), no such events (`nothing`), or no read because
+ * another process holds the lease (`elsewhere`). That lease ends after `forMs` milliseconds unless it is renewed.
  */
 export type ReadResult =
   { kind: 'events'; events: LoggedEvent[] } | { kind: 'nothing' } | { kind: 'elsewhere'; forMs: number };
@@ -41,8 +41,8 @@ export class RedisEventConsumer {
     /** Time until the consumer's lease on the event log ends, unless the lease is renewed, in milliseconds. */
     private readonly leaseMs: number,
     /**
-     * Called if Redis was restored or emptied, and so lost the record of which events were read. The events
-     * after `position` are then read again.
+     * Called if Redis lost the record of which events were read (the consumer group of the stream), but not the
+     * position up to which all events are acknowledged. The events after that `position` are then read again.
      */
     private readonly onRestart: (position: string) => void,
   ) {
@@ -54,8 +54,8 @@ export class RedisEventConsumer {
   }
 
   /**
-   * Reads at most `count` events: first those that were read before but not acknowledged, then new ones.
-   * Renews the lease, or takes it if no process holds it.
+   * Reads at most `count` events. Returns events that were read before but not acknowledged. If there are none,
+   * returns new events. Renews the lease, or takes it if no process holds it.
    */
   async read(count: number): Promise<ReadResult> {
     const reply = await readNewEventsScript.run(

@@ -33,7 +33,7 @@ describe('the lag of the event loop', () => {
     expect(lag.report().max).toBeLessThan(0.25);
   });
 
-  it('is measured often while the process is busy', async () => {
+  it('is also measured while the process is busy', async () => {
     lag.start();
     let [isMeasured, blocks] = [false, 0];
     await until(() => {

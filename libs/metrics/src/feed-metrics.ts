@@ -87,7 +87,7 @@ export class FeedMetrics {
     });
   }
 
-  /** Wraps the polls of contacts in an object that reports how many requests each poll made. */
+  /** Wraps the contact poller in an object that records how many requests each poll made. */
   observeContacts(contacts: ContactPoller): ContactPoller {
     const observe = (purpose: ReadPurpose | undefined): void => {
       if (typeof purpose !== 'object') return;

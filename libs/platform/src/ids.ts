@@ -5,7 +5,7 @@ export type IdPrefix = 'snd' | 'whk' | 'blb' | 'req' | 'aud';
 
 const BYTES_OF_AN_ID = 16;
 
-/** Random bytes for the next ids. One request for the bytes of many ids costs no more than for a single id. */
+/** Random bytes for the next ids. One request for the bytes of many ids costs no more than one for a single id. */
 const pool = Buffer.alloc(BYTES_OF_AN_ID * 256);
 let used = pool.length;
 

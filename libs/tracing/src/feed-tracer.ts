@@ -148,7 +148,7 @@ function attributesOf(account: string, contactId: string | undefined): Attribute
 /**
  * Returns the event with the trace context of its span. The deliveries of the event continue this trace. If the
  * event belongs to a send with a trace, the event gets the context even if its span is not recorded, because the
- * caller of the send may search for the send's trace. Any other event gets the context only if its span is recorded.
+ * caller may have begun the send's trace. Any other event gets the context only if its span is recorded.
  */
 function withSpan(event: NewEvent, span: TraceSpan | undefined): NewEvent {
   if (span === undefined || (event.trace === undefined && !isSampled(span.context))) return event;

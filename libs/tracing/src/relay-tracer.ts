@@ -24,7 +24,7 @@ export class RelayTracer {
     }) as T;
   }
 
-  /** Creates the span of the stage that a send has ended with the given transition. Example of a stage: the POST. */
+  /** Creates the span of the stage that ends with the given transition, such as the POST, if the send is traced. */
   private trace(
     account: string,
     { order, state: before }: SendRecord,

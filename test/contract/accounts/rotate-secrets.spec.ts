@@ -97,7 +97,7 @@ describe.each([
       check,
       cipher,
       clockOfThisMachine,
-      { wake: () => Promise.resolve() },
+      { wake: () => Promise.resolve(), remind: () => Promise.resolve() },
       createLogger('test', 'silent'),
     );
   };

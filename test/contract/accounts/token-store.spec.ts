@@ -80,7 +80,7 @@ describe.each([
   }
   const key = (...parts: string[]): string => [prefix, '{.accounts}', ...parts].join(':');
 
-  it('give an authenticated caller the account, the API key, the scopes, the contacts and the expiry of the token', async () => {
+  it('authenticate a caller with the account, the API key, the scopes, the contacts and the expiry of the token', async () => {
     const owner = await storedKey();
     const before = Date.now();
     const made = await tokens.create(owner, {

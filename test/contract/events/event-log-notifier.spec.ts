@@ -88,7 +88,7 @@ async function follow(account = ACCOUNT): Promise<EventLogFollower> {
 }
 
 describe('a listener for new events in the log', () => {
-  it('wakes exactly those callers that wait for new events of the same account', async () => {
+  it('wakes exactly those callers that wait for events of the account of the new event', async () => {
     const [first, second, other] = [await follow(), await follow(), await follow('other')];
     const others = other.waitForGrowth(LONG_MS, over.signal);
     await one.grow();

@@ -404,7 +404,7 @@ describe('consumers of the log', () => {
     expect(restarts).toEqual([]);
   });
 
-  it('receive the events that a crashed consumer did not acknowledge first and in order, after the lease of that consumer has expired', async () => {
+  it('first receive, in order, the events that a crashed consumer did not acknowledge, once the lease of that consumer has expired', async () => {
     const dead = consumerOf('dead', 200);
     await log.append(ACCOUNT, many(6));
     const left = await take(dead, 4);

@@ -64,7 +64,7 @@ describe('the test oracle for relayed sends', () => {
     }
   });
 
-  it('rejects a history in which a send is bound to the message of another send, and does not count that send as bound', () => {
+  it('rejects a history in which a send is bound to the message of another send, and does not count the wrongly bound send as bound', () => {
     const misbound = shown('snd_1', { messageId: 'm3' });
     expect(rulesOf({ shown: misbound })).toEqual(['misbound']);
     expect(boundShare({ ...SOUND, shown: misbound })).toEqual({ bound: 1, of: 2 });

@@ -94,7 +94,7 @@ describe('the overview of the console', () => {
     ]);
   });
 
-  it('shows, without account names, a reason that affects the whole installation', () => {
+  it('shows a problem of the whole installation without account names', () => {
     expect(textsOf({ ...STATUS, readiness: readinessOf('no_worker', [], 1) })).toEqual([
       'the reason no_worker',
     ]);

@@ -31,6 +31,8 @@ export class Heartbeat extends RedisHeartbeat {
     await super.beat();
     const isNew = await this.redis.set(this.installationKey, new Date().toISOString(), 'NX');
     if (isNew !== null)
-      this.logger.warn('starting a new installation, because Redis has no data of an earlier installation');
+      this.logger.warn(
+        'starting a new installation, because Redis has no data of an earlier one; if this is not the first start, check REDIS_URL and REDIS_KEY_PREFIX, and whether Redis lost its data',
+      );
   }
 }

@@ -29,8 +29,8 @@ export interface AccountStore {
   list(): Promise<StoredAccount[]>;
   /**
    * Returns a text that changes whenever an account is created, changed or removed. Callers compare the text with the
-   * one that they got before, and read the accounts again only if the two differ. Exception: changes by a process of an
-   * earlier build of Tidings do not change the text.
+   * one that they got before, and read the accounts again only if the two differ. Exception: if a process of an
+   * earlier build of Tidings changes the fields of an account, the text stays the same.
    */
   revision(): Promise<string>;
   find(id: string): Promise<StoredAccount | undefined>;

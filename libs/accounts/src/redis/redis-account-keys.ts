@@ -7,7 +7,7 @@ import { accountKeys } from '#platform';
  */
 const TAG = '.accounts';
 
-export interface RegistryKeys {
+export interface CrossAccountKeys {
   /** Redis key of a hash that maps an account's id to the account (a `StoredAccount` as JSON). */
   accounts: string;
   /** Redis key of a counter that increases with every change of an account. */
@@ -43,7 +43,7 @@ export interface RegistryKeys {
   sessionsOf: (keyId: string) => string;
 }
 
-export function accountRegistryRedisKeys(prefix: string): RegistryKeys {
+export function crossAccountRedisKeys(prefix: string): CrossAccountKeys {
   const key = accountKeys(prefix, TAG);
   return {
     accounts: key('accounts'),

@@ -6,7 +6,7 @@ import {
   type RemovedAccount,
   type StoredAccount,
 } from '../account/account-store.js';
-import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
+import { crossAccountRedisKeys, type CrossAccountKeys } from './redis-account-keys.js';
 import { removeTokensAndSessionsOfApiKey } from './redis-tokens-and-sessions.js';
 
 const addAccountScript = LuaScript.from(import.meta.url, 'lua/add-account.lua');
@@ -36,13 +36,13 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 /** Stores accounts in one Redis hash; implements {@link AccountStore}. */
 export class RedisAccountStore implements AccountStore {
-  private readonly keys: RegistryKeys;
+  private readonly keys: CrossAccountKeys;
 
   constructor(
     private readonly redis: RedisClient,
     prefix: string,
   ) {
-    this.keys = accountRegistryRedisKeys(prefix);
+    this.keys = crossAccountRedisKeys(prefix);
   }
 
   async list(): Promise<StoredAccount[]> {

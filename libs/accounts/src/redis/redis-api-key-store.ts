@@ -1,6 +1,6 @@
 import { LuaScript, type RedisClient } from '#platform';
 import { AccountConflictError } from '../account/account-conflict-error.js';
-import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
+import { crossAccountRedisKeys, type CrossAccountKeys } from './redis-account-keys.js';
 import { removeTokensAndSessionsOfApiKey } from './redis-tokens-and-sessions.js';
 import { ENVIRONMENT_API_KEY_ID } from '../api-key/api-key.js';
 import {
@@ -34,13 +34,13 @@ const REFUSALS: Readonly<Record<string, string>> = {
  * they were last used in another hash, and the ids of each account's API keys in a set.
  */
 export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
-  private readonly keys: RegistryKeys;
+  private readonly keys: CrossAccountKeys;
 
   constructor(
     private readonly redis: RedisClient,
     prefix: string,
   ) {
-    this.keys = accountRegistryRedisKeys(prefix);
+    this.keys = crossAccountRedisKeys(prefix);
   }
 
   async list(account?: string): Promise<StoredApiKey[]> {

@@ -5,7 +5,7 @@ import {
   LuaScript,
   type RedisClient,
 } from '#platform';
-import { accountRegistryRedisKeys } from './redis-account-keys.js';
+import { crossAccountRedisKeys } from './redis-account-keys.js';
 import { SecretCipher } from '../secret/secret-cipher.js';
 
 const registerEncryptionKeyScript = LuaScript.from(import.meta.url, 'lua/register-encryption-key.lua');
@@ -18,13 +18,12 @@ export class RedisEncryptionKeyIds {
     private readonly redis: RedisClient,
     prefix: string,
   ) {
-    this.key = accountRegistryRedisKeys(prefix).encryptionKeys;
+    this.key = crossAccountRedisKeys(prefix).encryptionKeys;
   }
 
   /**
-   * Records the id of a cipher's current encryption key, and returns an empty list. Exception: if the id of an
-   * encryption key that the cipher does not have is already recorded, records nothing and returns the ids of all such
-   * missing keys.
+   * Returns the recorded ids of the encryption keys that the cipher lacks. If there are none, records the id of the
+   * cipher's current encryption key.
    */
   async register({ keyId, keyIds }: SecretCipher): Promise<string[]> {
     return (await registerEncryptionKeyScript.run(
@@ -46,7 +45,7 @@ export class RedisEncryptionKeyIds {
     return this.redis.smembers(this.key);
   }
 
-  /** Removes the given ids, whose encryption keys no longer encrypt any stored secret. */
+  /** Removes ids. Call this method only for encryption keys that no stored secret is encrypted with any more. */
   async remove(ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.redis.srem(this.key, ...ids);
   }

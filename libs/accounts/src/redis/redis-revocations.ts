@@ -1,6 +1,6 @@
 import type { RedisClient } from '#platform';
 import type { Revocations } from '../token/token.js';
-import { accountRegistryRedisKeys } from './redis-account-keys.js';
+import { crossAccountRedisKeys } from './redis-account-keys.js';
 
 /** Maximum number of revocations that one call of `after` returns. The next call continues after them. */
 const MAX_READ = 1_000;
@@ -16,7 +16,7 @@ export class RedisRevocations implements Revocations {
     private readonly redis: RedisClient,
     prefix: string,
   ) {
-    this.key = accountRegistryRedisKeys(prefix).revocations;
+    this.key = crossAccountRedisKeys(prefix).revocations;
   }
 
   async end(): Promise<string> {

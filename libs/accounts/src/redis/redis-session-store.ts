@@ -9,7 +9,7 @@ import {
   type SessionTerms,
   type StoredSession,
 } from '../session/session.js';
-import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
+import { crossAccountRedisKeys, type CrossAccountKeys } from './redis-account-keys.js';
 
 const addSessionScript = LuaScript.from(import.meta.url, 'lua/add-session.lua');
 
@@ -23,14 +23,14 @@ const removeSessionScript = LuaScript.from(import.meta.url, 'lua/remove-session.
  * a session together with its API key.
  */
 export class RedisSessionStore implements SessionStore {
-  private readonly keys: RegistryKeys;
+  private readonly keys: CrossAccountKeys;
 
   constructor(
     private readonly redis: RedisClient,
     prefix: string,
     private readonly maxSessions = MAX_SESSIONS_PER_API_KEY,
   ) {
-    this.keys = accountRegistryRedisKeys(prefix);
+    this.keys = crossAccountRedisKeys(prefix);
   }
 
   async add(

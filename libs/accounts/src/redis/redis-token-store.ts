@@ -7,7 +7,7 @@ import {
   type StoredToken,
   type TokenStore,
 } from '../token/token.js';
-import { accountRegistryRedisKeys, type RegistryKeys } from './redis-account-keys.js';
+import { crossAccountRedisKeys, type CrossAccountKeys } from './redis-account-keys.js';
 
 const addTokenScript = LuaScript.from(import.meta.url, 'lua/add-token.lua');
 
@@ -23,14 +23,14 @@ const FULL = `The API key has reached its limit of ${MAX_TOKENS_PER_API_KEY} tok
  * reads a token together with its API key.
  */
 export class RedisTokenStore implements TokenStore {
-  private readonly keys: RegistryKeys;
+  private readonly keys: CrossAccountKeys;
 
   constructor(
     private readonly redis: RedisClient,
     prefix: string,
     private readonly maxTokens = MAX_TOKENS_PER_API_KEY,
   ) {
-    this.keys = accountRegistryRedisKeys(prefix);
+    this.keys = crossAccountRedisKeys(prefix);
   }
 
   async add(token: StoredToken, lifetimeMs: number, latestEnd?: number): Promise<number> {

@@ -1,5 +1,5 @@
 import type { RedisClient } from '#platform';
-import type { RegistryKeys } from './redis-account-keys.js';
+import type { CrossAccountKeys } from './redis-account-keys.js';
 
 /** Maximum number of tokens or sessions that one command removes. */
 const REMOVED_AT_ONCE = 500;
@@ -10,7 +10,7 @@ const REMOVED_AT_ONCE = 500;
  */
 export async function removeTokensAndSessionsOfApiKey(
   redis: RedisClient,
-  { tokensOf, token, sessionsOf, session }: RegistryKeys,
+  { tokensOf, token, sessionsOf, session }: CrossAccountKeys,
   keyId: string,
 ): Promise<void> {
   try {

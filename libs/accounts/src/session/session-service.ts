@@ -30,8 +30,8 @@ export interface OpenSession {
 
 /**
  * Creates, authenticates and ends sessions of the web console. A session stands for the API key that signed in, with the
- * same account and scopes. Nothing is cached between requests: as soon as a session or its API key ends, every gateway
- * rejects the session.
+ * same account and scopes. Nothing is cached between requests: as soon as a session ends, or its API key expires or
+ * is revoked, every gateway rejects the session.
  */
 export class SessionService {
   constructor(

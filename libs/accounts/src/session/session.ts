@@ -76,8 +76,8 @@ export interface SessionStore {
   add(session: StoredSession, terms: SessionTerms): Promise<SessionEnds>;
   /**
    * Resolves to a session, or to undefined if the session was not found or has ended.
-   * @param use present if a request uses the session. `idleEndsAt` is then postponed, but at most once per `renewMs`.
-   * If the store is full or rejects writes, the session is returned nevertheless.
+   * @param use limits of the session; present only if a request uses the session. `idleEndsAt` is then postponed, but
+   * at most once per `renewMs`. If the store is full or rejects writes, `find` still resolves to the session.
    */
   find(id: string, use?: SessionLimits): Promise<FoundSession | undefined>;
   /** Ends a session and records it as revoked. Resolves to false if the session was not found or has ended. */

@@ -14,8 +14,8 @@ const addStatsScript = LuaScript.from(import.meta.url, 'lua/add-stats.lua', {
 const readStatsScript = LuaScript.from(import.meta.url, 'lua/read-stats.lua');
 
 /**
- * Implements {@link StatsStore} in Redis, with one hash per account. Each field of the hash contains the packed counts
- * of one minute. The hash expires when nothing was counted for an hour.
+ * Implements {@link StatsStore} in Redis, with one hash per account. Each field of the hash contains the counts of
+ * one minute, packed with MessagePack. The hash expires about an hour after the last count.
  */
 export class RedisStatsStore implements StatsStore {
   constructor(

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { findRolesWithoutWorker, formatWorkerHeartbeatMember } from './worker-roles.js';
+import { findRolesWithoutWorker, appendWorkerRoles } from './worker-roles.js';
 
 describe('the search for roles that no running worker has', () => {
   it.each([
     [[], ['relay', 'poll', 'dispatch']],
-    [[formatWorkerHeartbeatMember('a', ['relay', 'poll', 'dispatch'])], []],
-    [[formatWorkerHeartbeatMember('a', ['relay']), formatWorkerHeartbeatMember('b', ['poll'])], ['dispatch']],
-    [[formatWorkerHeartbeatMember('a', ['poll']), 'one of an earlier build'], []],
+    [[appendWorkerRoles('a', ['relay', 'poll', 'dispatch'])], []],
+    [[appendWorkerRoles('a', ['relay']), appendWorkerRoles('b', ['poll'])], ['dispatch']],
+    [[appendWorkerRoles('a', ['poll']), 'one of an earlier build'], []],
   ])(
-    'compares all roles with the heartbeat entries of the workers: for the entries %j it returns %j',
+    'finds the roles that no heartbeat entry has; an entry of an earlier build counts as having all roles: entries %j, missing roles %j',
     (workers, roles) => {
       expect(findRolesWithoutWorker(workers)).toEqual(roles);
     },

@@ -4,9 +4,9 @@ export type WorkerRole = (typeof WORKER_ROLES)[number];
 
 const ROLES_LABEL = ' roles=';
 
-/** Returns a worker's member of the heartbeat set in Redis: the text `name`, followed by the worker's roles. */
-export function formatWorkerHeartbeatMember(name: string, roles: readonly WorkerRole[]): string {
-  return `${name}${ROLES_LABEL}${roles.join(',')}`;
+/** Appends the roles of a worker to its member of the heartbeat set in Redis. */
+export function appendWorkerRoles(member: string, roles: readonly WorkerRole[]): string {
+  return `${member}${ROLES_LABEL}${roles.join(',')}`;
 }
 
 /**

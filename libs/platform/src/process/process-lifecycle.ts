@@ -24,8 +24,8 @@ export interface StartContext {
   /** Aborts when the process must stop, so that an unfinished start can end early. */
   readonly signal: AbortSignal;
   /**
-   * Sets the logger of the process. Without a logger, only an error that ends the process is written, to
-   * standard error.
+   * Sets the logger of the process. Until then, nothing is logged, and an error that ends the process is written
+   * to standard error.
    */
   readonly setLog: (log: ProcessLog) => void;
   /** Ends the process as if its start had failed with this error. May also be called after the start. */

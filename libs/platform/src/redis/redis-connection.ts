@@ -3,7 +3,7 @@ import { withDeadline } from '../time/deadline.js';
 import { batchWritesTo } from './write-batching.js';
 import type { RedisAddress } from '../environment/redis-address.js';
 
-/** RedisOptions without the option `replyMapping`, which may be undefined there. The constructors reject undefined. */
+/** `RedisOptions` without `replyMapping`: the type allows undefined for this option, but the constructors do not. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** A connection to a single Redis server, to one behind Sentinel, or to a Redis Cluster. */

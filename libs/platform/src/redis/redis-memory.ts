@@ -2,7 +2,7 @@ import { Cluster } from 'ioredis';
 import type { RedisClient } from './redis-connection.js';
 
 /**
- * Redis counts as full if it uses at least this share of `maxmemory`. Writes in progress need memory, too, so
+ * Redis counts as nearly full if it uses at least this share of `maxmemory`. Writes in progress need memory, too, so
  * Redis may reject a large write although its used memory is below the limit.
  */
 const FULL_PART = 0.8;
