@@ -19,8 +19,8 @@ import { WaitingSlots } from './waiting-slots.js';
 /** Maximum number of events in memory for one client. */
 const PAGE_SIZE = 100;
 
-/** Value of `Retry-After` while all waiting slots are taken, in milliseconds. */
-const SLOT_RETRY_MS = 5_000;
+/** Value of `Retry-After` if a stream cannot learn of changes that are not stored, in milliseconds. */
+const SUBSCRIBE_RETRY_MS = 5_000;
 
 /** Time after which a stream is refused if it cannot learn of changes that are not stored, in milliseconds. */
 const SUBSCRIBE_TIMEOUT_MS = 1_500;
@@ -135,7 +135,7 @@ export class EventStreams {
           'unavailable',
           'The event stream cannot report changes of conversations and sends at the moment.',
           {
-            headers: retryAfter(SLOT_RETRY_MS),
+            headers: retryAfter(SUBSCRIBE_RETRY_MS),
           },
         );
       });

@@ -6,7 +6,7 @@ import type { WaitSettings } from './wait-settings.js';
 /** The slots of long polls and event streams. */
 @Injectable()
 export class WaitingSlots extends CallerSlots {
-  constructor(@Inject(EVENT_WAITS) { maxWaiting, ...limits }: WaitSettings) {
-    super({ max: maxWaiting, ...limits });
+  constructor(@Inject(EVENT_WAITS) settings: WaitSettings) {
+    super(settings);
   }
 }

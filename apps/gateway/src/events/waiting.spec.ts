@@ -146,7 +146,7 @@ describe('A caller that waits for events', () => {
   );
 
   it('gets 429 for a stream and an immediate response for a long poll if its account has the maximum number of waiting callers; other accounts are not affected', async () => {
-    await using gateway = await gatewayWith({ maxPerAccount: 1, maxWaiting: 2 });
+    await using gateway = await gatewayWith({ maxPerAccount: 1, max: 2 });
     const client = await open(gateway);
     const refused = await gateway.fetch('/v1/events/stream');
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
@@ -205,7 +205,7 @@ describe('A caller that waits for events', () => {
   });
 
   it('gets 503 when it opens a stream while the gateway has its maximum number of waiting callers', async () => {
-    await using gateway = await gatewayWith({ maxWaiting: 1 });
+    await using gateway = await gatewayWith({ max: 1 });
     const client = await open(gateway, { 'x-api-key': OTHER_KEY });
     const refused = await gateway.fetch('/v1/events/stream');
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);

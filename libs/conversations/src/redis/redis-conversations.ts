@@ -47,10 +47,7 @@ export class RedisConversations implements Conversations {
     const found = await this.positionsMatching(account, parseSearchQuery(query), limit + 1, after);
     const page = found.slice(0, limit);
     return {
-      conversations: await this.read(
-        account,
-        page.map(({ id }) => id),
-      ),
+      conversations: await this.read(account, idsOf(page)),
       // The next page begins after the position that the last conversation of this page had during the search. The
       // position may have changed since then.
       next: found.length > limit ? page.at(-1) : undefined,
@@ -67,9 +64,9 @@ export class RedisConversations implements Conversations {
     const found =
       query === undefined
         ? ids
-        : (
-            await this.positionsMatching(account, parseSearchQuery(query), MAX_CANDIDATES, undefined, ids)
-          ).map(({ id }) => id);
+        : idsOf(
+            await this.positionsMatching(account, parseSearchQuery(query), MAX_CANDIDATES, undefined, ids),
+          );
     const sorted = (await this.read(account, found)).toSorted((a, b) =>
       comparePositions(positionOf(b), positionOf(a)),
     );
@@ -154,6 +151,10 @@ function pageOf(conversations: Conversation[], limit: number): ConversationPage 
     conversations: page,
     next: last === undefined ? undefined : positionOf(last),
   };
+}
+
+function idsOf(positions: readonly ListPosition[]): string[] {
+  return positions.map(({ id }) => id);
 }
 
 function positionOf({ id, lastActivityAt = 0 }: Conversation): ListPosition {

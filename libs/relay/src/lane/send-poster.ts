@@ -127,9 +127,9 @@ export class SendPoster {
       try {
         return await step();
       } catch (error) {
-        if (limit.isOver()) throw error;
+        if (limit.isOver() || error instanceof InvalidTransitionError) throw error;
         if (waitMs === RECORD_RETRY_MS)
-          this.logger.warn({ err: error }, 'could not store the outcome of the POST of a send; trying again');
+          this.logger.warn({ err: error }, 'Redis failed while a send was being posted; trying again');
         await pause(waitMs);
       }
     }
