@@ -45,7 +45,7 @@ export class SingleEventDeliverer {
         );
       case 'waiting':
         throw new WebhookStateConflictError(
-          'The webhook is ordered, and earlier events wait for room in its backlog. The event is delivered after them.',
+          'The webhook is ordered, and earlier events wait for room in its backlog. An event that matches the filter of the webhook is delivered after them. Request the delivery of another event again when no event waits.',
         );
       case 'due': {
         await tryToWakeWorker(this.jobs, this.logger, account, endpointId);
