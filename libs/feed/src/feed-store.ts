@@ -321,9 +321,9 @@ export interface PollCommit {
    */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
   /**
-   * When older messages of the contact are read next: in `inMs` milliseconds. If `overwrites` is false, a
-   * time that is already scheduled stays. `unchanged` leaves the schedule as it is, and `over` means that no
-   * such read is needed.
+   * When older messages of the contact are read next: in `inMs` milliseconds. If `overwrites` is false, an earlier
+   * scheduled time stays, and so does the time of a retry. `unchanged` leaves the schedule as it is, and `over`
+   * means that no such read is needed.
    */
   deep: { inMs: number; overwrites: boolean } | 'unchanged' | 'over';
   /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { type FeedSource, RedisPollQueue } from '#feed';
+import { type ClaimedPoll, type FeedSource, RedisPollQueue } from '#feed';
 import { UpstreamStatusError } from '#upstream';
+import { accountKeys } from '#platform';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
@@ -213,6 +214,49 @@ describe('a known message that may have been the unreadable element of earlier r
   });
 });
 
+describe('a read of older messages that is scheduled for later', () => {
+  it('is due at once if a read of the newest messages finds that a message has vanished', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(45);
+    harness.control('faults', {
+      match: { contactId },
+      fault: { kind: 'poisonMessage', garbage: 'noId', mode: 'replace', position: 30 },
+      times: 1,
+    });
+    const poller = harness.poller(harness.source, 'silent', { sweepMs: 0 });
+    await poller.runDeepRead(ACCOUNT, contactId, 'poll');
+    expect(await msUntilDeepRead(contactId)).toBeGreaterThan(20 * 60_000);
+    harness.control('messages/delete', { id: ids.at(-5) });
+    await harness.polls.pollHead(ACCOUNT, contactId);
+    expect(await msUntilDeepRead(contactId)).toBeLessThanOrEqual(0);
+  });
+
+  it('because it failed is not repeated earlier if a read of the newest messages requests it again', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(45);
+    harness.control('messages/delete', { id: ids.at(-5) });
+    await harness.polls.pollHead(ACCOUNT, contactId);
+    const queue = new RedisPollQueue(harness.redis, harness.prefix);
+    for (let failures = 0; failures < 8; failures += 1)
+      await queue.end(ACCOUNT, { kind: 'deep', ...claimOf(contactId) }, 'failed');
+    await harness.polls.pollHead(ACCOUNT, contactId);
+    expect(await msUntilDeepRead(contactId)).toBeGreaterThan(200_000);
+  });
+});
+
+/** Returns the time until older messages of the contact are read next, in milliseconds. */
+async function msUntilDeepRead(contactId: string): Promise<number> {
+  const { redis, prefix } = here.harness;
+  const dueAt = await redis.zscore(accountKeys(prefix, ACCOUNT)('polls', 'deep'), contactId);
+  const [seconds, microseconds] = await redis.time();
+  return Number(dueAt ?? NaN) - (Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000));
+}
+
+/** Returns the claim of a contact that is not leased. */
+function claimOf(contactId: string): Omit<ClaimedPoll, 'kind'> {
+  return { contactId, lease: '', overdueMs: 0, consecutiveFailures: 0, isUpstreamAvailable: true };
+}
+
 /** Polls a contact. Records the outcome of a failed poll as a worker does. */
 async function pollAsWorker(contactId: string): Promise<void> {
   const { harness } = here;
@@ -221,7 +265,6 @@ async function pollAsWorker(contactId: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof UpstreamStatusError)) throw error;
     const queue = new RedisPollQueue(harness.redis, harness.prefix);
-    const lease = { contactId, lease: '', overdueMs: 0, consecutiveFailures: 0, isUpstreamAvailable: true };
-    await queue.end(ACCOUNT, { kind: 'head', ...lease }, 'failed');
+    await queue.end(ACCOUNT, { kind: 'head', ...claimOf(contactId) }, 'failed');
   }
 }

@@ -345,7 +345,7 @@ export class RedisFeedStore implements FeedStore {
         suspicion: suspicion ?? '',
         extension: extension === undefined ? 'unchanged' : packRebuildablePollState(extension),
         baseline: typeof baseline === 'object' ? Math.round(baseline.emitAfter) : baseline,
-        deepRead: typeof deep === 'object' ? (deep.overwrites ? 'replace' : 'new') : deep,
+        deepRead: typeof deep === 'object' ? (deep.overwrites ? 'replace' : 'atMost') : deep,
         deepIn: typeof deep === 'object' ? Math.round(deep.inMs) : '',
         longestPage: commit.longestPage ?? '',
         rowsKept: this.rowsKept,

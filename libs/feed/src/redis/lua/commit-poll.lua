@@ -35,8 +35,8 @@
 -- @arg suspicion          Since when the messages are suspect, in ms; 'over'; or ''.
 -- @arg extension          `RebuildablePollState`, packed, or 'unchanged'.
 -- @arg baseline           Time after which messages are emitted, in ms; 'unchanged'; or 'over'.
--- @arg deep_read          Whether to schedule a read of older messages: 'new' (unless one is scheduled), 'replace'
---                         (even if one is scheduled), 'unchanged', or 'over' (none is needed).
+-- @arg deep_read          Whether to schedule a read of older messages: 'atMost' (unless one is scheduled earlier, or
+--                         waits for its retry), 'replace' (in any case), 'unchanged', or 'over' (none is needed).
 -- @arg deep_in            In how many ms the read of older messages is due.
 -- @arg longest_page       Length of a page that is longer than the account's longest, or ''.
 -- @arg rows_kept          'on' if rows are kept, or 'off'.
@@ -92,7 +92,10 @@ redis.call('HDEL', contact, 'lost', 'failed')
 if baseline == 'over' then redis.call('HDEL', contact, 'tellAfter')
 elseif baseline ~= 'unchanged' then redis.call('HSET', contact, 'tellAfter', baseline) end
 if not scheduled or deep_read == 'over' then redis.call('ZREM', deep, contact_id)
-elseif deep_read == 'new' then redis.call('ZADD', deep, 'NX', due_at(deep_in), contact_id)
+elseif deep_read == 'atMost' then
+  -- A read that failed is not repeated before the time of its retry.
+  local condition = redis.call('HEXISTS', contact, 'failedDeep') == 1 and 'NX' or 'LT'
+  redis.call('ZADD', deep, condition, due_at(deep_in), contact_id)
 elseif deep_read == 'replace' then redis.call('ZADD', deep, due_at(deep_in), contact_id) end
 if due_in ~= '' then
   if scheduled then
