@@ -65,7 +65,7 @@ function stageOf(
   { status, phase, begunAt }: SendState,
   transition: StateChange['transition'],
 ): Stage | undefined {
-  if (transition === 'attempt_recorded') return undefined;
+  if (transition === 'attempt_recorded' || transition === 'lookup_begun') return undefined;
   if (phase === 'posting') return { name: 'send post', kind: 'client' };
   if (phase === 'looking') return { name: 'send look-up' };
   if (status === 'queued') return { name: 'send queued' };

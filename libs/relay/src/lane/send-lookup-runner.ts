@@ -115,7 +115,7 @@ export class SendLookupRunner {
     const { state } = head.record;
     // Without this lease, workers would begin further look-ups of the send during a slow one, all with the same requests.
     const record = await this.store.apply(account, head.record, {
-      transition: 'search_continued',
+      transition: 'lookup_begun',
       state: { ...state, notBefore: now + LOOKUP_LEASE_MS },
       laneDueInMs: LOOKUP_LEASE_MS,
     });

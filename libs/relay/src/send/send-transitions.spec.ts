@@ -25,6 +25,7 @@ const TABLE: Record<TransitionName, string> = {
   fence_restored: /* */ 'RRR........',
   abandoned: /*  */ '..R........',
   recheck_started: /*    */ '.R.........',
+  lookup_begun: /* */ '..R........',
   search_continued: /*     */ '..R........',
   recheck_passed: /*    */ '..Q........',
   marked_unknown: /*   */ '.UU........',

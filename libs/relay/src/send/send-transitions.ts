@@ -46,6 +46,8 @@ const EDGES = {
    * start before the next POST.
    */
   recheck_started: edges(['queued'], 'relaying'),
+  /** A look-up begins. The send's lease, `notBefore`, prevents further look-ups meanwhile. */
+  lookup_begun: edges(['relaying'], 'relaying'),
   /** A look-up did not find the message. Another look-up follows. */
   search_continued: edges(['relaying'], 'relaying'),
   /** The look-ups before a POST did not find the send's message. The send can be posted. */
