@@ -141,6 +141,17 @@ const FAULTS: Fault[] = [
     },
   },
   {
+    alert: 'TidingsWebhookDisabled',
+    cause: async () => {
+      receiver.status = 410;
+      await product.simulate('messages', { phoneNumber: NUMBER, text: 'Nobody listens' });
+    },
+    cure: async () => {
+      receiver.status = 204;
+      await product.json('PATCH', `/v1/webhooks/${webhookId}`, { enabled: true });
+    },
+  },
+  {
     alert: 'TidingsDeliveriesLate',
     cause: async () => {
       await product.worker.stop();

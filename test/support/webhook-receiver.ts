@@ -23,6 +23,8 @@ export class WebhookReceiver implements AsyncDisposable {
   readonly requestHeaders: IncomingHttpHeaders[] = [];
   /** Signing secret; set after the webhook is created. */
   secret: string | undefined;
+  /** Status of the replies to valid requests. */
+  status = 204;
 
   private constructor(
     private readonly server: Server,
@@ -38,7 +40,7 @@ export class WebhookReceiver implements AsyncDisposable {
     const receiver = new WebhookReceiver(server, `http://127.0.0.1:${port}/hook`, api);
     server.on('request', (request, response) => {
       receiver.receive(request).then(
-        () => response.writeHead(204).end(),
+        () => response.writeHead(receiver.status).end(),
         (error: unknown) => {
           receiver.invalidRequests.push(String(error));
           response.writeHead(400).end();

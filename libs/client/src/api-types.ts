@@ -1126,6 +1126,10 @@ export type WebhookCounts = {
     count: number;
     disabled: number;
     /**
+     * Number of disabled webhooks that Tidings disabled, because their deliveries failed for too long or because the receiver answered 410.
+     */
+    disabledByFailure: number;
+    /**
      * Number of webhooks with a delivery that is due.
      */
     due: number;
@@ -1145,7 +1149,7 @@ export type DeliveriesStatus = {
      */
     counts: DeliveryCounts;
     /**
-     * Numbers of webhooks: all webhooks, disabled webhooks, and webhooks with a delivery that is due.
+     * Numbers of webhooks: all webhooks, disabled webhooks, webhooks that Tidings disabled, and webhooks with a delivery that is due.
      */
     endpoints: WebhookCounts;
     /**

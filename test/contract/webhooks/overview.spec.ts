@@ -23,7 +23,7 @@ describe('the figures about the deliveries of an account', () => {
     });
     expect(await overview()).toEqual({
       counts: { pending: 0, succeeded: 3, failed: 3 },
-      endpoints: { count: 3, disabled: 1, due: 0 },
+      endpoints: { count: 3, disabled: 1, disabledByFailure: 0, due: 0 },
       failing: [{ endpointId: bad.id, since: expect.stringMatching(/Z$/) }],
       oldestDueMs: 0,
     });
@@ -35,6 +35,19 @@ describe('the figures about the deliveries of an account', () => {
     });
     await on.harness.endpoints.remove(ACCOUNT, good.id);
     expect((await overview()).counts).toEqual({ pending: 0, succeeded: 0, failed: 0 });
+  });
+
+  it('contain the number of webhooks that Tidings disabled, until a caller enables or disables them', async () => {
+    const gone = await on.receiver(() => ({ status: 410 }));
+    const { endpoint } = await on.harness.endpoints.create(ACCOUNT, { url: gone.url });
+    on.harness.startRunner();
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
+    await eventually('Tidings has disabled the webhook', async () => {
+      return (await overview()).endpoints.disabledByFailure === 1;
+    });
+    expect((await overview()).endpoints).toMatchObject({ count: 1, disabled: 1 });
+    await on.harness.endpoints.change(ACCOUNT, endpoint.id, { enabled: false });
+    expect((await overview()).endpoints).toMatchObject({ disabled: 1, disabledByFailure: 0 });
   });
 
   it('contain the number of webhooks with due deliveries, and how long the oldest delivery has been due', async () => {

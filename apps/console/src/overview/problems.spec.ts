@@ -36,7 +36,7 @@ const STATUS: Status = {
   conversations: { rows: 0, contacts: 0 },
   deliveries: {
     counts: { pending: 0, succeeded: 0, failed: 0 },
-    endpoints: { count: 0, disabled: 0, due: 0 },
+    endpoints: { count: 0, disabled: 0, disabledByFailure: 0, due: 0 },
     failing: [],
     oldestDueMs: 0,
     dispatchLagMs: 0,

@@ -63,6 +63,8 @@ export class StateMetrics {
     const { redisUp, degraded } = this.installation;
     const reasons = new Set(details.map(({ code }) => code));
     for (const code of READINESS_REASON_CODES) degraded.labels(code).set(reasons.has(code) ? 1 : 0);
+    // A gateway that stops no longer checks Redis, so the other values stay as they were.
+    if (reasons.has('stopping')) return;
     let isUp = status !== 'unavailable';
     try {
       if (isUp)
@@ -130,9 +132,10 @@ export class StateMetrics {
     for (const [status, count] of Object.entries(deliveries.counts))
       gauges.deliveries.labels(account, status).set(count);
     gauges.oldestDue.labels(account).set(deliveries.oldestDueMs / 1_000);
-    const { count, disabled } = deliveries.endpoints;
+    const { count, disabled, disabledByFailure } = deliveries.endpoints;
     gauges.webhooks.labels(account, 'enabled').set(count - disabled);
     gauges.webhooks.labels(account, 'disabled').set(disabled);
+    gauges.disabledByFailure.labels(account).set(disabledByFailure);
     for (const { endpointId, since } of deliveries.failing)
       gauges.failing
         .labels(account, endpointId)
@@ -233,6 +236,10 @@ function accountGauges(metrics: PromMetrics) {
       'account',
       'state',
     ]),
+    disabledByFailure: gauge(
+      'tidings_webhooks_disabled_by_failure',
+      'Number of webhooks that Tidings disabled, because their deliveries failed for too long or because the receiver answered 410.',
+    ),
     failing: metrics.gauge(
       'tidings_webhook_failing_seconds',
       'How long deliveries to a webhook have failed: time since the first failed attempt after the last success. Only the 20 webhooks that have failed longest have this metric.',

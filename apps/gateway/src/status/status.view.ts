@@ -59,6 +59,12 @@ class DeliveryCountsView {
 class EndpointCountsView {
   @ApiProperty({ type: 'integer' }) count!: number;
   @ApiProperty({ type: 'integer' }) disabled!: number;
+  @ApiProperty({
+    type: 'integer',
+    description:
+      'Number of disabled webhooks that Tidings disabled, because their deliveries failed for too long or because the receiver answered 410.',
+  })
+  disabledByFailure!: number;
   @ApiProperty({ type: 'integer', description: 'Number of webhooks with a delivery that is due.' })
   due!: number;
 }
@@ -97,7 +103,7 @@ class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
   @ApiProperty({
     type: EndpointCountsView,
     description:
-      'Numbers of webhooks: all webhooks, disabled webhooks, and webhooks with a delivery that is due.',
+      'Numbers of webhooks: all webhooks, disabled webhooks, webhooks that Tidings disabled, and webhooks with a delivery that is due.',
   })
   endpoints!: DeliveriesOverview['endpoints'];
 

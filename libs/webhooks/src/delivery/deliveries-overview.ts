@@ -9,6 +9,11 @@ export interface DeliveriesOverview {
   endpoints: {
     count: number;
     disabled: number;
+    /**
+     * Number of the disabled endpoints that Tidings disabled, because their deliveries failed for too long or because
+     * the receiver answered 410.
+     */
+    disabledByFailure: number;
     /** Number of endpoints with at least one due delivery. */
     due: number;
   };

@@ -11,7 +11,7 @@ const deliveriesOverviewScript = LuaScript.from(import.meta.url, 'lua/deliveries
 });
 
 type Counts = Record<
-  'pending' | 'succeeded' | 'failed' | 'count' | 'disabled' | 'due' | 'oldestDueMs',
+  'pending' | 'succeeded' | 'failed' | 'count' | 'disabled' | 'due' | 'oldestDueMs' | 'disabledByFailure',
   number
 >;
 
@@ -26,15 +26,16 @@ export class RedisDeliveriesOverviewReader implements DeliveriesOverviewReader {
 
   async overview(account: string): Promise<DeliveriesOverview> {
     const keys = accountKeys(this.prefix, account);
-    const { pending, succeeded, failed, count, disabled, due, oldestDueMs, failing } =
-      (await deliveriesOverviewScript.run(
-        this.redis,
-        { webhooks: keys('webhooks') },
-        { base: keys('') },
-      )) as Counts & { failing: string[] };
+    const reply = (await deliveriesOverviewScript.run(
+      this.redis,
+      { webhooks: keys('webhooks') },
+      { base: keys('') },
+    )) as Counts & { failing: string[] };
+    const { pending, succeeded, failed, count, disabled, due, oldestDueMs, disabledByFailure, failing } =
+      reply;
     return {
       counts: { pending, succeeded, failed },
-      endpoints: { count, disabled, due },
+      endpoints: { count, disabled, disabledByFailure, due },
       failing: Array.from({ length: failing.length / 2 }, (_, i) => ({
         endpointId: failing[2 * i] ?? '',
         since: new Date(Number(failing[2 * i + 1])).toISOString(),
