@@ -247,11 +247,17 @@ describe('Messages of a contact', () => {
     expect(problem.errors?.map(({ field }) => field)).toEqual([query.split('=')[0]]);
   });
 
-  it('cannot be read for an unknown contact, or for an id that would change the path of the upstream request (404)', async () => {
-    gateway.upstream.fault = new UpstreamStatusError(404, 'no such contact', undefined);
-    expect(await problemOf(await gateway.fetch('/v1/contacts/x/messages'))).toMatchObject({
-      code: 'not_found',
-    });
+  it.each([404, 410, 416])(
+    'get 404 if upstream answers %i, because the contact or the page does not exist',
+    async (status) => {
+      gateway.upstream.fault = new UpstreamStatusError(status, 'no such page', undefined);
+      expect(await problemOf(await gateway.fetch('/v1/contacts/x/messages?page=2'))).toMatchObject({
+        ...{ status: 404, code: 'not_found' },
+      });
+    },
+  );
+
+  it('cannot be read for an id that would change the path of the upstream request (404)', async () => {
     const calls = gateway.upstream.calls.length;
     const response = await gateway.app
       .getHttpAdapter()

@@ -3,12 +3,12 @@ import type { GatewayEnvironment } from '#platform';
 import {
   type BudgetedUpstream,
   BudgetExhaustedError,
+  isMissingPageError,
   parseContactsById,
   requireValidJson,
   normalizeListReply,
   replyPartToJson,
   type UpstreamQuery,
-  UpstreamStatusError,
 } from '#upstream';
 import { notFound } from '../problems/problem.js';
 import { ACCOUNT_UPSTREAM, ENVIRONMENT } from '../tokens.js';
@@ -72,8 +72,7 @@ export class UpstreamReads {
       try {
         return await this.upstream.readMessagesText(account, contactId, query);
       } catch (error) {
-        if (error instanceof UpstreamStatusError && error.status === 404)
-          throw notFound('contact', contactId);
+        if (isMissingPageError(error)) throw notFound('contact', contactId);
         throw error;
       }
     });
