@@ -13,6 +13,8 @@ let server: FastifyInstance;
 /** The bytes that the server read of each form, and how each form ended. */
 const uploads: { bytes: number; end?: string }[] = [];
 
+const abandoned = { isRunning: false, isAnswered: false };
+
 beforeAll(async () => {
   server = fastify({ requestIdHeader: false, genReqId: requestIdOf });
   useSlowCallers(server, LIMITS);
@@ -32,6 +34,15 @@ beforeAll(async () => {
   server.get('/late', async () => {
     await new Promise((resolve) => setTimeout(resolve, 3 * LIMITS.bodyMs));
     return 'late';
+  });
+  server.get('/abandoned', async (request) => {
+    abandoned.isRunning = true;
+    await once(request.raw, 'close');
+    return 'nobody reads this';
+  });
+  server.addHook('onSend', (request, _, payload, done) => {
+    if (request.url === '/abandoned') abandoned.isAnswered = true;
+    done(null, payload);
   });
   await server.listen({ port: 0, host: '127.0.0.1' });
 });
@@ -114,6 +125,21 @@ describe('A slow caller', () => {
     socket.destroy();
   });
 });
+
+describe('A caller that disconnects before the response', () => {
+  it('leaves no timer in the gateway', async () => {
+    const before = timers();
+    const { socket } = await open(['GET /abandoned HTTP/1.1']);
+    await eventually('the request is processed', () => abandoned.isRunning);
+    socket.destroy();
+    await eventually('the response is ready', () => abandoned.isAnswered);
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+});
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+}
 
 function connections(): Promise<number> {
   return new Promise((resolve, reject) => {

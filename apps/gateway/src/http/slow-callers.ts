@@ -29,10 +29,13 @@ export function useSlowCallers(server: FastifyInstance, limits: SlowCallerLimits
     done();
   });
   server.addHook('onSend', (_, reply, payload, done) => {
-    const late = setTimeout(() => reply.raw.destroy(), limits.responseMs);
-    reply.raw.once('close', () => {
-      clearTimeout(late);
-    });
+    // If the caller has disconnected already, `close` is not emitted again.
+    if (!reply.raw.closed) {
+      const late = setTimeout(() => reply.raw.destroy(), limits.responseMs).unref();
+      reply.raw.once('close', () => {
+        clearTimeout(late);
+      });
+    }
     done(null, payload);
   });
 }
