@@ -284,7 +284,7 @@ export class RoundSchedule implements AccountFollower {
     if (relief === undefined || this.relieving || this.stopping || !(await relief.isNeeded())) return;
     this.relieving = true;
     try {
-      this.logger.warn('Redis is out of memory: removing records whose retention period has ended');
+      this.logger.warn('Redis is nearly out of memory: removing records whose retention period has ended');
       for (const account of this.accounts) await this.relieveAccount(relief, account);
     } finally {
       this.relieving = false;
@@ -298,7 +298,7 @@ export class RoundSchedule implements AccountFollower {
     } catch (error) {
       this.logger.warn(
         { account, err: error },
-        'Redis is out of memory, and old records of an account could not be removed; retrying',
+        'Redis is nearly out of memory, and old records of an account could not be removed; retrying',
       );
     }
   }
