@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../support/eventually.js';
 import { Fleet, type PollerStatus } from '../support/fleet.js';
-import { ResidentMemory } from '../support/process-usage.js';
+import { INSPECTABLE, liveHeapOf } from '../support/heap.js';
 
 /** Interval between two polls of each contact, in milliseconds. */
 const POLL_EVERY_MS = 300;
@@ -34,9 +34,11 @@ export interface ContactOutcome {
 export interface TroubleOutcome<Name extends string> {
   readonly of: Readonly<Record<Name, ContactOutcome>>;
   readonly status: { upstream: { state: string }; poller: PollerStatus };
-  /** Maximum resident memory of the worker during the trial and its value before, in bytes. */
-  readonly rss: number;
-  readonly rssBefore: number;
+  /**
+   * By how much the live heap of the worker grew during the trial at most, in bytes. Garbage does not count, because
+   * its amount depends on how busy the machine is.
+   */
+  readonly heapGrowth: number;
   readonly complaints: string;
   /** Message and contact ids by event type. */
   readonly emitted: ReadonlyMap<string, readonly string[]>;
@@ -77,10 +79,13 @@ export async function runTroubleTrial<Name extends string>(
   };
   await apply(plan.before?.(world));
   await fleet.startGateway();
-  const worker = await fleet.startWorker();
-  const rss = new ResidentMemory(worker);
+  const worker = await fleet.startWorker(INSPECTABLE);
   await waitForFirstPages(fleet, plan, world);
-  const rssBefore = await rss.sample();
+  const heapBefore = await liveHeapOf(worker);
+  let heapMax = heapBefore;
+  const sampleHeap = async (): Promise<void> => {
+    heapMax = Math.max(heapMax, await liveHeapOf(worker));
+  };
   await apply(plan.then?.(world));
   const began = Date.now();
   for (let n = 0; n * WRITE_EVERY_MS < MEASURED_MS; n += 1) {
@@ -89,16 +94,15 @@ export async function runTroubleTrial<Name extends string>(
       await plan.midway?.(fleet, world);
     for (const name of plan.contacts)
       await fleet.simulate('messages', { contactId: world[name].id, text: `New ${n}` });
-    await rss.sample();
+    await sampleHeap();
   }
   await pause(REPORTED_WITHIN_MS);
-  await rss.sample();
+  await sampleHeap();
   return {
     of: await outcomes(fleet, plan.contacts, world, began),
     status: await fleet.json('/v1/status'),
     emitted: await reportedIds(fleet),
-    rssBefore,
-    rss: rss.max,
+    heapGrowth: heapMax - heapBefore,
     complaints: fleet.workerOutput(),
   };
 }
