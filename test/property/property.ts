@@ -29,7 +29,7 @@ let isDecided = false;
 /** Maximum number of simplifications of a failing history. */
 const MAX_SIMPLIFICATIONS = 250;
 
-/** Declares the test of one half of the histories. @param part number of the half, from 1 */
+/** Declares the test of one part of the histories. @param part number of the part, from 1 */
 export function propertyOfTheFeed(part: number): void {
   let server: TestRedis;
   const lanes: Lane[] = [];

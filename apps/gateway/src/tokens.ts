@@ -18,7 +18,6 @@ export const API_KEYS = Symbol('ApiKeys');
 export const AUDIT_LOG = Symbol('AuditLog');
 /** Stores when each API key was last used. */
 export const API_KEY_USES = Symbol('ApiKeyUses');
-/** Authenticates callers by API keys and tokens. */
 /** Authenticates callers by API keys, tokens and sessions. */
 export const AUTHENTICATOR = Symbol('Authenticator');
 /** Reads how many sends and deliveries of an account wait. */

@@ -25,7 +25,7 @@ Every process reads its environment once, at start. If a value is missing or inv
 
 A variable that is not in these tables but looks like one of them, such as \`UPSTEAM_BASE_URL\`, has no effect. At start, the gateway and worker log a warning with its name and the most similar known name.
 
-\`npm start\` sets everything that has no default. Under Docker Compose every variable can be set in \`.env\`, except \`REDIS_URL\`, \`HOST\`, \`WORKER_HOST\` and \`WORKER_PORT\`, which the compose file sets; \`PORT\` is the published port.`;
+\`npm start\` sets everything that has no default; with your own \`UPSTREAM_BASE_URL\`, set \`UPSTREAM_API_KEY\` too. Under Docker Compose every variable can be set in \`.env\`, except \`REDIS_URL\`, \`HOST\`, \`WORKER_HOST\` and \`WORKER_PORT\`, which the compose file or the image sets; \`PORT\` is the published port.`;
 
 const AWS = `## Variables of the AWS SDK
 
