@@ -110,4 +110,14 @@ describe('GET /metrics', () => {
       async () => (await scrape()).value('tidings_redis_up') === 1,
     );
   });
+
+  it('still shows Redis as available, and the last state, while the gateway stops', async () => {
+    gateway.stopping.abort();
+    const metrics = await eventually('the stop is shown', async () => {
+      const found = await scrape();
+      return found.value('tidings_degraded', { reason: 'stopping' }) === 1 && found;
+    });
+    expect(metrics.value('tidings_redis_up')).toBe(1);
+    expect(metrics.value('tidings_accounts')).toBeGreaterThan(0);
+  });
 });
