@@ -77,8 +77,8 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   patched(
     'a page with a new message ends the read',
     'walk/head-walk.ts',
-    'return lastIsNew || (ids.length === 0 && count > 0);',
-    'return lastIsNew && ids.length === 0 && count > 0;',
+    'if (lastIsNew || (ids.length === 0 && count > 0)) return true;',
+    'if (lastIsNew && ids.length === 0 && count > 0) return true;',
   ),
   patched(
     'the first of two versions of a message in one read wins',

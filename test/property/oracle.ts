@@ -37,7 +37,7 @@ export interface PageRead {
   order: string;
   /** Maximum number of messages per page. */
   pageSize: number;
-  /** True if the timestamps increase in the order of the list. */
+  /** True if the timestamps increase in the order of the list, or so few messages are misplaced that it counts as sorted. */
   inOrder: boolean;
 }
 

@@ -35,6 +35,7 @@ export { rowUpdateLuaArguments } from './redis/redis-row-update-arguments.js';
 export { channelOfConversationChanges, type RowKeys, rowRedisKeys } from './redis/redis-row-keys.js';
 export {
   type Committed,
+  type ListOrder,
   type ListShape,
   type MessageChange,
   type MessagePages,

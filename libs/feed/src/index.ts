@@ -20,7 +20,7 @@ export { type PollReport } from './delay/poll-report.js';
 export { type KnownMessage } from './snapshot/known-message.js';
 export { MIN_ABSENCE_UNTIL_DELETED_MS, type FeedSettings } from './poll/feed-settings.js';
 export { type DetectionDelay, type FeedOverview, type ListFault } from './schedule/feed-overview.js';
-export { type FeedStore, type PollCommit } from './feed-store.js';
+export { type ContactState, type FeedStore, type PollCommit } from './feed-store.js';
 export { AgendaNotifyingFeedStore } from './redis/agenda-notifying-feed-store.js';
 export { POLL_TASK_NAMES, DuePollAnnouncer } from './poll/poll-hints.js';
 export { type BudgetForecast, forecastPolling } from './schedule/polling-forecast.js';

@@ -111,6 +111,22 @@ describe('GET /v1/conversations/{id}/timeline', () => {
       expect(first).toMatchObject({ kind: 'message', message: { id: ids[0] }, send: null });
   });
 
+  it('returns each message once, newest first, if the last message of a page is older than messages of the next page', async () => {
+    harness.control('settings', { sortBy: 'arrival', limitCap: 20 });
+    const start = Date.now() - 130 * 60_000;
+    const minutes = Array.from({ length: 130 }, (_, i) => i);
+    minutes.splice(110, 0, ...minutes.splice(107, 1));
+    const ids: string[] = [];
+    for (const minute of minutes) {
+      const timestamp = new Date(start + minute * 60_000).toISOString();
+      ids[129 - minute] = harness.createMessages(contact, { timestamp })[0] ?? '';
+    }
+    await harness.sweep();
+    await harness.sweep();
+    expect((await harness.store.contactState(ACCOUNT, contact))?.pollState.order).toBe('newestFirst');
+    expect((await all()).map(idOf)).toEqual(ids);
+  });
+
   it('returns every message, even if upstream limits pages to 50 messages and the number of messages grows from 45 to 55', async () => {
     harness.control('settings', { limitCap: 50 });
     const timestamp = Date.now() - 3_600_000;

@@ -1,5 +1,5 @@
-import type { Committed, ListShape, TimelineFeed } from '#conversations';
-import type { FeedStore } from '#feed';
+import type { Committed, ListOrder, ListShape, TimelineFeed } from '#conversations';
+import type { ContactState, FeedStore } from '#feed';
 
 /** Limit that upstream documents, and the larger one that the feed tries. */
 const DOCUMENTED_LIMIT = 20;
@@ -19,9 +19,8 @@ export class StoredTimelineFeed implements TimelineFeed {
     const state = await this.store.contactState(account, contactId);
     if (state === undefined) return undefined;
     const { longestPage, pollState } = state;
-    const { limit, length, pageSize, completeAt } = pollState;
-    // Until all pages were read once, it is unknown on which page of an oldest-first list the newest messages are.
-    const order = pollState.order === 'oldestFirst' && completeAt === undefined ? 'unknown' : pollState.order;
+    const { limit, length, pageSize } = pollState;
+    const order = orderOf(state);
     const honoursLarge = limit === LARGE_LIMIT || (limit === undefined && longestPage > DOCUMENTED_LIMIT);
     // Upstream's own maximum page length may be between the two limits.
     if (honoursLarge)
@@ -50,4 +49,11 @@ export class StoredTimelineFeed implements TimelineFeed {
   makeDue(account: string, contactId: string): Promise<void> {
     return this.store.expeditePoll(account, contactId, 0);
   }
+}
+
+function orderOf({ pollState: { order, completeAt }, extension }: ContactState): ListOrder {
+  // Until all pages were read once, it is unknown on which page of an oldest-first list the newest messages are.
+  if (order === 'oldestFirst' && completeAt === undefined) return 'unknown';
+  // A timeline ends its read at a message's timestamp, and so would miss misplaced messages.
+  return extension.hasMisplacedMessages === true ? 'unsorted' : order;
 }

@@ -11,6 +11,7 @@ import { DamagedSnapshotError } from '../packed-bytes.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
 import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
 import { requestForLastPage } from '../walk/page-tail.js';
+import { isSweepDue } from './sweep.js';
 import { PollCommitter } from './poll-committer.js';
 import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
 import { hashAndJoinIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
@@ -202,10 +203,10 @@ export class ContactPoller {
     return flagCheckDueAt !== undefined && flagCheckDueAt <= state.now ? 'look' : undefined;
   }
 
-  private isFullReadDue({ pollState, now, emitAfter }: ContactState): boolean {
-    if (emitAfter !== undefined || pollState.completeAt === undefined) return true;
+  private isFullReadDue({ pollState, extension, now, emitAfter }: ContactState): boolean {
+    if (emitAfter !== undefined) return true;
     if (pollState.completeDueAt !== undefined && pollState.completeDueAt <= now) return true;
-    return pollState.completeAt + this.settings.sweepMs <= now;
+    return isSweepDue(pollState, extension, now, this.settings.sweepMs);
   }
 
   /**
@@ -356,7 +357,7 @@ function claimedState(purpose: ReadPurpose): ContactState | undefined {
  */
 function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
   const { version, now, pollState, extension, expediteRequests, emitAfter, hasRow } = state;
-  const { completeAt, completeDueAt, flagCheckDueAt, suspectSince, order } = pollState;
+  const { completeDueAt, flagCheckDueAt, suspectSince, order } = pollState;
   return (
     extension.unchangedPage?.version === version &&
     lossReasonOf(state) === undefined &&
@@ -370,8 +371,7 @@ function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
     extension.volatile === undefined &&
     extension.headLimit === undefined &&
     extension.resyncing !== true &&
-    completeAt !== undefined &&
-    completeAt + sweepMs > now &&
+    !isSweepDue(pollState, extension, now, sweepMs) &&
     (completeDueAt === undefined || completeDueAt > now) &&
     (flagCheckDueAt === undefined || flagCheckDueAt > now)
   );
@@ -384,12 +384,14 @@ interface HeadSnapshots {
   all?: ReadonlyMap<string, KnownMessage>;
 }
 
-function planOf({ state, resync }: PollStart): HeadPlan {
+function planOf({ state, resync, lookup }: PollStart): HeadPlan {
   const { pollState, extension, now, failures, storedMessages, longestPage } = state;
   const { order, length, pageSize, limit } = resync === undefined ? pollState : EMPTY_POLL_STATE;
-  const { headLimit, headLimitUntil = 0 } = extension;
+  const { headLimit, headLimitUntil = 0, hasMisplacedMessages = false } = extension;
   return {
-    ...{ order, length, pageSize, longestPage, failures },
+    ...{ order, hasMisplacedMessages, length, pageSize, longestPage, failures },
+    // A look-up decides whether a send is posted again, so it does not rely on an order that is not exact.
+    ...(hasMisplacedMessages && lookup !== undefined ? { order: 'unsorted' } : {}),
     // Until all pages were read once, it is unknown which page of an oldest-first list is the last one. The order
     // is therefore set to `unknown`, so that the read begins at page 1 instead of at the last page.
     ...(pollState.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
@@ -415,6 +417,7 @@ function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): Pa
     ...(date === undefined ? {} : { date }),
     ...(head.onlyPage === undefined ? {} : { onlyPage: head.onlyPage }),
     ...(head.ignoresLimit ? { ignoresLimit: true } : {}),
+    ...(head.hasMisplacedMessages ? { hasMisplacedMessages: true } : {}),
     ...{ detectsVolatility: true, unsettledLookedUp: false },
     needsFullRead: disturbed || (!head.coversAllNew && state.emitAfter === undefined),
   };

@@ -1,9 +1,9 @@
 import { RowMessageCollector } from '#conversations';
 import { CommittingPageReader, FailedPageRead, MAX_COMMIT_CONFLICTS } from './committing-page-reader.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
-import { contradictsAssumedPageOrder, MAX_CONSECUTIVE_UNREADABLE_PAGES } from '../walk/head-walk.js';
+import { MAX_CONSECUTIVE_UNREADABLE_PAGES } from '../walk/head-walk.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
-import { MessageOrderDetector } from '../walk/page-order.js';
+import { compareWithAssumedOrder, MessageOrderDetector, type PageOrder } from '../walk/page-order.js';
 import {
   LARGE_PAGE_LIMIT,
   mayBeCausedByPageSize,
@@ -331,7 +331,8 @@ export class DeepRead {
       this.orderDetector.add(added);
       this.addToRowMessages(added);
       this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
-      if (contradictsAssumedPageOrder(this.pages.order, read.items)) this.pages.order = 'unsorted';
+      if (compareWithAssumedOrder(this.pages.order, read.items, this.reader.pageSize) === 'contradict')
+        this.pages.order = 'unsorted';
       if (this.reader.ids.size > MAX_MESSAGES) return page;
     }
     return MAX_PAGES;
@@ -348,6 +349,7 @@ export class DeepRead {
    */
   private async end(result: 'everything' | 'missed' | undefined): Promise<boolean> {
     const { account, contactId } = this.task;
+    const seen = this.orderDetector.observedOrder(this.reader.pageSize);
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
       const state = await this.store.contactState(account, contactId);
       if (state === undefined || state.lost) return false;
@@ -366,7 +368,8 @@ export class DeepRead {
           : undefined;
       const reading: PagesRead = {
         ...this.pages.readingOf([]),
-        ...(fullRead === undefined ? {} : { fullRead, ...this.observedOrder() }),
+        ...(fullRead === undefined ? {} : { fullRead, ...this.observedList(seen.order) }),
+        ...(fullRead === undefined ? {} : { hasMisplacedMessages: seen.hasMisplacedMessages }),
         unsettledLookedUp: true,
         needsFullRead: result === 'missed',
       };
@@ -389,9 +392,9 @@ export class DeepRead {
   /**
    * Returns what this deep read found out: the order of the contact's messages at upstream, their number, and
    * the new head. Leaves out the head if the stored head is kept.
+   * @param seen order that the timestamps of the messages show
    */
-  private observedOrder(): Pick<PagesRead, 'order' | 'length' | 'head'> {
-    const seen = this.orderDetector.order;
+  private observedList(seen: PageOrder): Pick<PagesRead, 'order' | 'length' | 'head'> {
     const order = seen === 'unknown' ? this.pages.order : seen;
     const length = this.reader.servedCount;
     const { pollState } = this.pages.state;

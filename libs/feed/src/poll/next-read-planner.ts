@@ -6,6 +6,7 @@ import type { PollState } from '../snapshot/poll-state.js';
 import { PollIntervalPlanner } from '../schedule/poll-interval-planner.js';
 import type { CommitKind, PollStart } from './poll-start.js';
 import { msUntilNextFlagCheck } from './poll-state-after-read.js';
+import { isSweepDue } from './sweep.js';
 import { upstreamClockDifferenceMs } from './row-update.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
@@ -72,7 +73,7 @@ export class NextReadPlanner {
     pollState: PollState,
     kind: CommitKind,
   ): PollCommit['deep'] {
-    const { completeDueAt, completeAt, flagCheckDueAt } = pollState;
+    const { completeDueAt, flagCheckDueAt } = pollState;
     if (kind === 'end') {
       return completeDueAt === undefined
         ? 'over'
@@ -82,8 +83,7 @@ export class NextReadPlanner {
     if (kind === 'page') return 'unchanged';
     const isDue =
       state.emitAfter !== undefined ||
-      completeAt === undefined ||
-      completeAt + this.settings.sweepMs <= state.now ||
+      isSweepDue(pollState, state.extension, state.now, this.settings.sweepMs) ||
       (completeDueAt !== undefined && completeDueAt <= state.now) ||
       (!unsettledLookedUp && flagCheckDueAt !== undefined && flagCheckDueAt <= state.now);
     if (!isDue) return 'unchanged';

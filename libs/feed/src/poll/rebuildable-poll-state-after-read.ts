@@ -27,9 +27,17 @@ export function rebuildablePollStateAfterRead(
   { isQuiet, endsResync }: { isQuiet: boolean; endsResync: boolean },
 ): RebuildablePollState | undefined {
   const before = state.extension;
-  const { headLimit, detectsVolatility } = reading;
-  if (kind !== 'head' && !detectsVolatility && !endsResync && resync === undefined) return undefined;
+  const {
+    headLimit,
+    detectsVolatility,
+    hasMisplacedMessages = before.hasMisplacedMessages === true,
+  } = reading;
+  const isOrderAsBefore = hasMisplacedMessages === (before.hasMisplacedMessages === true);
+  if (kind !== 'head' && !detectsVolatility && !endsResync && resync === undefined && isOrderAsBefore)
+    return undefined;
   const after: RebuildablePollState = { ...before };
+  delete after.hasMisplacedMessages;
+  if (hasMisplacedMessages) after.hasMisplacedMessages = true;
   if (resync !== undefined) after.resyncing = true;
   else if (endsResync) delete after.resyncing;
   if (detectsVolatility) {

@@ -14,6 +14,7 @@ const FULL: RebuildablePollState = {
   headLimitUntil: 1_800_000_600_000,
   resyncing: true,
   ignoresLimit: true,
+  hasMisplacedMessages: true,
 };
 
 describe('the part of the poll state that later polls can rebuild after a loss', () => {

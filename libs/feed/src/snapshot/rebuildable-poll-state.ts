@@ -27,6 +27,12 @@ export interface RebuildablePollState {
   /** True if upstream returned more messages of the contact on a page than were requested. */
   ignoresLimit?: boolean;
   /**
+   * True if the list of the contact's messages is sorted, but some messages are not where their timestamps put them.
+   * A read that relies on the timestamps must then read all pages. Builds of Tidings that do not know this field remove
+   * it; the next read that finds such messages sets it again.
+   */
+  hasMisplacedMessages?: boolean;
+  /**
    * The first page of the contact at the last read of the newest messages. Present if that read found no change.
    * Older builds of Tidings that do not know this field may remove it.
    */
@@ -58,13 +64,14 @@ const HEAD_LIMIT = 4;
 const RESYNCING = 5;
 const UNCHANGED_PAGE = 6;
 const IGNORES_LIMIT = 7;
+const MISPLACED_MESSAGES = 8;
 
 /**
  * Packs the state. An empty state becomes an empty buffer. Any other state becomes a format version (1 byte),
  * followed by sections. A section consists of a tag, a length and the content.
  */
 export function packRebuildablePollState(state: RebuildablePollState): Buffer {
-  const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing, unchangedPage, ignoresLimit } = state;
+  const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing, unchangedPage } = state;
   const packed = new PackedBytesWriter().byte(FORMAT);
   if (rate !== undefined) packed.byte(RATE).block(rate);
   if (volatile !== undefined) packed.byte(VOLATILE).block(volatile);
@@ -75,7 +82,8 @@ export function packRebuildablePollState(state: RebuildablePollState): Buffer {
     packed.byte(HEAD_LIMIT).block(new PackedBytesWriter().number(headLimit).number(until).done());
   }
   if (resyncing === true) packed.byte(RESYNCING).block(Buffer.alloc(0));
-  if (ignoresLimit === true) packed.byte(IGNORES_LIMIT).block(Buffer.alloc(0));
+  if (state.ignoresLimit === true) packed.byte(IGNORES_LIMIT).block(Buffer.alloc(0));
+  if (state.hasMisplacedMessages === true) packed.byte(MISPLACED_MESSAGES).block(Buffer.alloc(0));
   if (unchangedPage !== undefined) {
     const { version, digest } = unchangedPage;
     const ofVersion = new PackedBytesWriter().number(version).done();
@@ -112,6 +120,7 @@ function read(packed: PackedBytesReader, length: number): RebuildablePollState {
       state.headLimitUntil = content.number();
     } else if (tag === RESYNCING) state.resyncing = true;
     else if (tag === IGNORES_LIMIT) state.ignoresLimit = true;
+    else if (tag === MISPLACED_MESSAGES) state.hasMisplacedMessages = true;
     else if (tag === UNCHANGED_PAGE) {
       const version = content.number();
       const digest = block.subarray(sizeOfNumber(version)).toString('base64');

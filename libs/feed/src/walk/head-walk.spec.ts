@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#upstream';
 import { type HeadPlan, type HeadRead, readNewestMessages } from './head-walk.js';
-import { sortOldestFirst, messageOrderOf, type PageOrder } from './page-order.js';
+import type { PageOrder } from './page-order.js';
 import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-reader.js';
 import { requestForLastPage } from './page-tail.js';
 
@@ -29,7 +29,7 @@ class Pages {
   constructor(
     public all: UpstreamMessage[],
     private readonly order: 'newestFirst' | 'oldestFirst',
-    readonly known: Set<string> = new Set(),
+    public known: Set<string> = new Set(),
   ) {}
 
   /** Runs a read of the newest messages, as after a complete read of the list in this order. */
@@ -44,6 +44,7 @@ class Pages {
         longestPage: this.cap,
       },
       ...{ isFirst: false, failures: 0, hasFailingMessage: false, ignoresLimit: false },
+      hasMisplacedMessages: false,
     };
     return readNewestMessages(
       {
@@ -149,6 +150,31 @@ describe('a read of the newest messages', () => {
   it('reports that it may have missed new messages if the list is not in the assumed order', async () => {
     const pages = contact('oldestFirst', 75, 5);
     expect(await pages.head('newestFirst')).toMatchObject({ order: 'unsorted', coversAllNew: false });
+  });
+
+  it.each(ORDERS)(
+    'relies on the assumed order of the list if a message is misplaced by a few places: %s',
+    async (order) => {
+      const pages = contact(order, 75, 1);
+      pages.all.splice(72, 0, ...pages.all.splice(69, 1));
+      expect(await pages.head(order)).toMatchObject({
+        ...{ order, hasMisplacedMessages: true, coversAllNew: true },
+        shown: expect.arrayContaining(['m75']) as unknown,
+      });
+      expect(pages.reads).toHaveLength(1);
+    },
+  );
+
+  it('goes on after a page that ends in a known message if messages are misplaced, until it has met more known messages than may stand before a new one', async () => {
+    const pages = contact('newestFirst', 75, 20);
+    pages.all.splice(54, 0, ...pages.all.splice(55, 1));
+    expect(pages.page(1).items.at(-1)?.id).toBe('m55');
+    const missed = (read: HeadRead): boolean => !idsOf(read).includes('m56');
+    expect(missed(await pages.head('newestFirst'))).toBe(true);
+    expect(missed(await pages.head('newestFirst', { hasMisplacedMessages: true }))).toBe(false);
+    pages.known = new Set(allIds(pages.all));
+    await pages.head('newestFirst', { hasMisplacedMessages: true });
+    expect(pages.reads).toHaveLength(1);
   });
 
   it('of a list in unknown order finds all new messages only if the whole list fits on the first page', async () => {
@@ -463,33 +489,4 @@ describe('the page to request at the end of an oldest-first list', () => {
       }
     },
   );
-});
-
-describe('the order of messages', () => {
-  const stamped = (...minutes: (number | undefined)[]): UpstreamMessage[] =>
-    minutes.map((minute, n) => {
-      const { timestamp, ...rest } = message(n, minute ?? 0);
-      return minute === undefined || timestamp === undefined ? rest : { ...rest, timestamp };
-    });
-
-  it.each([
-    [[], 'unknown'],
-    [[1], 'unknown'],
-    [[1, 1, 1], 'unknown'],
-    [[undefined, 1, undefined], 'unknown'],
-    [[3, 2, undefined, 2, 1], 'newestFirst'],
-    [[1, undefined, 2, 2], 'oldestFirst'],
-    [[1, 3, 2], 'unsorted'],
-  ] as const)('with timestamps %j is %s', (minutes, order) => {
-    expect(messageOrderOf(stamped(...minutes))).toBe(order);
-  });
-
-  it('is oldest first after sorting, and messages without a timestamp come last', () => {
-    const order = (minutes: (number | undefined)[], as: PageOrder): string[] =>
-      sortOldestFirst(stamped(...minutes), as).map(({ id }) => id);
-    expect(order([3, 2, 2, 1], 'newestFirst')).toEqual(['m3', 'm2', 'm1', 'm0']);
-    expect(order([1, 2, 2, 3], 'oldestFirst')).toEqual(['m0', 'm1', 'm2', 'm3']);
-    expect(order([2, undefined, 1], 'unsorted')).toEqual(['m2', 'm0', 'm1']);
-    expect(order([undefined, undefined], 'unknown')).toEqual(['m0', 'm1']);
-  });
 });

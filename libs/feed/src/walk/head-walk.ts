@@ -1,5 +1,5 @@
 import type { UpstreamMessage } from '#upstream';
-import { messageOrderOf, type PageOrder } from './page-order.js';
+import { compareWithAssumedOrder, maxPlaces, messageOrderOf, type PageOrder } from './page-order.js';
 import {
   type KnownIds,
   LARGE_PAGE_LIMIT,
@@ -36,6 +36,8 @@ export interface WalkSource {
 /** What earlier reads found out about a contact's list of messages, to plan a read of the newest messages. */
 export interface HeadPlan {
   order: PageOrder;
+  /** True if earlier reads found that some messages of a sorted list are not where their timestamps put them. */
+  hasMisplacedMessages: boolean;
   /** Number of messages of the contact that are known before this read. */
   known: number;
   /**
@@ -87,6 +89,8 @@ export interface HeadRead {
   /** Ids of the messages in the new head, in the order in which upstream lists them. */
   head: readonly string[];
   order: PageOrder;
+  /** True if the list is sorted, but this or an earlier read found messages that are not where their timestamps put them. */
+  hasMisplacedMessages: boolean;
   length: number;
   pageSize: number;
   /** Number of messages on the longest page that upstream returned to this read. */
@@ -157,6 +161,7 @@ export function firstPageLimitOf(plan: HeadPlan): number {
 class HeadWalk {
   private readonly pages: PageReader;
   private order: PageOrder;
+  private hasMisplacedMessages: boolean;
   private length: number;
   private limit: number | undefined;
   private headLimit: number | undefined;
@@ -178,6 +183,7 @@ class HeadWalk {
       this.headLimit !== undefined && mayBeCausedBySingleMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
     this.order = plan.order;
+    this.hasMisplacedMessages = plan.hasMisplacedMessages;
     this.length = plan.length;
     this.limit = knownLimitOf(plan);
     this.headLimit = plan.headLimit;
@@ -195,11 +201,13 @@ class HeadWalk {
   }
 
   /**
-   * Returns the page unchanged. If its messages are not in the assumed order of the list, sets the order to
+   * Returns the page unchanged. If its messages contradict the assumed order of the list, sets the order to
    * `unsorted`.
    */
   private withOrderChecked(read: PageRead): PageRead {
-    if (contradictsAssumedPageOrder(this.order, read.items)) {
+    const comparison = compareWithAssumedOrder(this.order, read.items, this.pages.pageSize);
+    if (comparison === 'misplaced') this.hasMisplacedMessages = true;
+    if (comparison === 'contradict') {
       this.order = 'unsorted';
       this.coversAllNew = false;
     }
@@ -209,9 +217,10 @@ class HeadWalk {
   result(): HeadRead {
     const { order, shown, head, length, limit, headLimit, ignoresLimit, pages } = this;
     const { coversAllNew, metNoKnownMessage } = this;
+    const hasMisplacedMessages = this.hasMisplacedMessages && order !== 'unsorted';
     return {
       served: [...pages.seen.values()],
-      ...{ shown, head, order, length, ignoresLimit, coversAllNew, metNoKnownMessage },
+      ...{ shown, head, order, hasMisplacedMessages, length, ignoresLimit, coversAllNew, metNoKnownMessage },
       ...{ pageSize: pages.pageSize, longestPage: pages.longestPage, showsEnd: this.showsEnd },
       skipped: pages.skipped,
       unreadable: [...pages.unreadable],
@@ -232,16 +241,19 @@ class HeadWalk {
     this.setHeadFromTop(first);
     await this.checkEndOfLargePage(first);
     const showsAll = this.showsAll(first);
-    const seen = messageOrderOf(first.items);
+    const seen = messageOrderOf(first.items, this.pages.pageSize);
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
-    if (showsOrder && seen === 'newestFirst') {
-      this.order = seen;
+    if (showsOrder && seen.order === 'newestFirst') {
+      this.order = seen.order;
+      this.hasMisplacedMessages ||= seen.hasMisplacedMessages;
       if (!this.plan.isFirst && this.mayMoreBeNew(first) && !showsAll) await this.readFurtherPages(first);
       return;
     }
     if (showsAll) this.settleWithoutOrder(first);
-    else if (showsOrder && seen === 'oldestFirst' && !this.plan.isFirst) await this.readSecond(first);
-    else this.coversAllNew = false;
+    else if (showsOrder && seen.order === 'oldestFirst' && !this.plan.isFirst) {
+      this.hasMisplacedMessages ||= seen.hasMisplacedMessages;
+      await this.readSecond(first);
+    } else this.coversAllNew = false;
   }
 
   /**
@@ -383,10 +395,12 @@ class HeadWalk {
 
   /**
    * Returns true if the next page may contain more new messages: the last message of this page is new, or no message
-   * of this page is readable.
+   * of this page is readable. If messages are misplaced, new messages may also follow a few known ones.
    */
   private mayMoreBeNew({ lastIsNew, ids, count }: PageRead): boolean {
-    return lastIsNew || (ids.length === 0 && count > 0);
+    if (lastIsNew || (ids.length === 0 && count > 0)) return true;
+    const { knownCount, pageSize } = this.pages;
+    return this.hasMisplacedMessages && !this.showsEnd && knownCount <= maxPlaces(pageSize);
   }
 
   /**
@@ -580,13 +594,4 @@ class HeadWalk {
     // The head begins at the index `nextFrom` of the list, because the next read will begin there.
     this.head = nextFrom < from ? [] : ids.slice(nextFrom - from);
   }
-}
-
-/** Returns true if the timestamps of the messages contradict the assumed order of the list. */
-export function contradictsAssumedPageOrder(
-  assumed: PageOrder,
-  messages: readonly UpstreamMessage[],
-): boolean {
-  const seen = messageOrderOf(messages);
-  return assumed !== 'unknown' && assumed !== 'unsorted' && seen !== 'unknown' && seen !== assumed;
 }

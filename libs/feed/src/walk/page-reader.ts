@@ -107,6 +107,8 @@ export class PageReader {
   skipped = 0;
   /** True if the limit of the last request was above the documented page size. */
   askedForLargePage = false;
+  /** Number of different messages that this reader has read and that were known before this read. */
+  knownCount = 0;
   /** Number of requests that this reader has sent to upstream. */
   requests = 0;
   /**
@@ -299,6 +301,7 @@ export class PageReader {
     const unseen = ids.filter((id) => !this.records.has(id));
     const known = unseen.length === 0 ? new Set<string>() : await this.known(unseen);
     const newIds = unseen.filter((id) => !known.has(id));
+    this.knownCount += known.size;
     for (const id of newIds) this.records.set(id, recordOf(0, true));
     const added = new Set(ids.filter((id) => !this.isServed(id)));
     this.lastServed = [...added];

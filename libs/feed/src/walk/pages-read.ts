@@ -15,6 +15,11 @@ export interface PagesRead {
   /** Order in which upstream is assumed to list the contact's messages. */
   order: PageOrder;
   /**
+   * True if the list is sorted, but some messages are not where their timestamps put them. False only after a read of
+   * all pages. Absent if the read does not show it.
+   */
+  hasMisplacedMessages?: boolean;
+  /**
    * Ids of the messages in the new head, in the order in which upstream lists them. Absent if the head was
    * not read.
    */
