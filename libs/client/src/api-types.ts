@@ -1072,6 +1072,10 @@ export type PollerStatus = {
      */
     skipped: number;
     /**
+     * Number of elements of the last contact list that could not be read as contacts. New contacts among them are not polled. Changes to the fields of known contacts among them emit no events.
+     */
+    unreadableContacts: number;
+    /**
      * Volatile fields: fields of messages or contacts that change at nearly every read. The list contains at most 20 fields. Tidings emits no events for changes of a volatile field until the field stops changing at nearly every read.
      */
     volatileFields: Array<VolatileField>;

@@ -168,6 +168,13 @@ describe('a contact that is missing from the contact list', () => {
     expect(await harness.eventTypes()).toEqual(['contact.deleted']);
   });
 
+  it('is counted in the polling status while its element of the list is unreadable', async () => {
+    for (const count of [0, 2, 1, 0]) {
+      await readWithUnreadable(count);
+      expect((await harness.store.overview(ACCOUNT)).unreadableContacts).toBe(count);
+    }
+  });
+
   it('is emitted as deleted, unless an unreadable element appeared in the list when the contact vanished', async () => {
     const [unreadable, early, late] = ['1', '2', '3'].map((n) => harness.createContact(`+1555123456${n}`));
     await readWithUnreadable(0);

@@ -24,6 +24,7 @@ const STATUS: Status = {
     listFault: null,
     unreadable: 0,
     skipped: 0,
+    unreadableContacts: 0,
     volatileFields: [],
     deep: { waiting: 0, lagMs: 0 },
     detectionDelay: { p50Ms: null, p95Ms: null, count: 0, estimated: 0, late: 0, ofLastSeconds: 3_600 },
@@ -91,6 +92,17 @@ describe('the overview of the console', () => {
   it('shows the reason without account names if the gateway names none of the affected accounts', () => {
     expect(textsOf({ ...STATUS, readiness: readinessOf('upstream_down', [], 1) })).toEqual([
       'the reason upstream_down',
+    ]);
+  });
+
+  it('shows how many elements of the contact list cannot be read', () => {
+    const withUnreadable = (unreadableContacts: number): Status => ({
+      ...STATUS,
+      poller: { ...STATUS.poller, unreadableContacts },
+    });
+    expect([1, 2].flatMap((count) => textsOf(withUnreadable(count)))).toEqual([
+      'One element of the contact list cannot be read. New contacts among them are not polled.',
+      '2 elements of the contact list cannot be read. New contacts among them are not polled.',
     ]);
   });
 

@@ -87,7 +87,16 @@ function contacts({ poller }: Status): Finding[] {
             since: poller.listFault.since,
           },
         ];
-  return [...suspect, ...list];
+  const { unreadableContacts: count } = poller;
+  const unreadable: Finding[] =
+    count === 0
+      ? []
+      : [
+          {
+            text: `${count === 1 ? 'One element' : `${count} elements`} of the contact list cannot be read. New contacts among them are not polled.`,
+          },
+        ];
+  return [...suspect, ...list, ...unreadable];
 }
 
 function sends({ sends: { counts } }: Status): Finding[] {

@@ -125,6 +125,7 @@ export class StateMetrics {
     gauges.pollLag.labels(account).set(isPolled ? feed.lagMs / 1_000 : 0);
     const usesList = usesContactList(settings, sends);
     gauges.listReadable.labels(account).set(usesList && feed.listFault !== undefined ? 0 : 1);
+    gauges.contactsUnreadable.labels(account).set(usesList ? feed.unreadableContacts : 0);
     gauges.suspect.labels(account).set(usesList && feed.suspectSince !== undefined ? 1 : 0);
     gauges.budgetAllowed.labels(account).set(budget.allowed);
     gauges.budgetUsed.labels(account).set(budget.used);
@@ -203,6 +204,10 @@ function accountGauges(metrics: PromMetrics) {
     lanesDue: gauge('tidings_lanes_due', 'Number of recipients that have a send to process now.'),
     contacts: gauge('tidings_contacts', 'Number of contacts that Tidings polls.'),
     contactsDue: gauge('tidings_contacts_due', 'Number of contacts that are due for a poll.'),
+    contactsUnreadable: gauge(
+      'tidings_contacts_unreadable',
+      'Number of elements of the contact list that cannot be read as contacts. New contacts among them are not polled.',
+    ),
     pollLag: gauge('tidings_poll_lag_seconds', 'Time since the most overdue contact became due for a poll.'),
     listReadable: gauge(
       'tidings_contact_list_readable',

@@ -37,6 +37,7 @@ export function pollerOf(
         ? null
         : { ...listFault, since: new Date(listFault.since).toISOString() },
     ...{ unreadable, skipped },
+    unreadableContacts: usesList ? feed.unreadableContacts : 0,
     volatileFields,
     deep,
     detectionDelay: {

@@ -169,6 +169,13 @@ export class PollerStatusView {
   skipped!: number;
 
   @ApiProperty({
+    type: 'integer',
+    description:
+      'Number of elements of the last contact list that could not be read as contacts. New contacts among them are not polled. Changes to the fields of known contacts among them emit no events.',
+  })
+  unreadableContacts!: number;
+
+  @ApiProperty({
     type: [VolatileFieldView],
     description:
       'Volatile fields: fields of messages or contacts that change at nearly every read. The list contains at most 20 fields. Tidings emits no events for changes of a volatile field until the field stops changing at nearly every read.',

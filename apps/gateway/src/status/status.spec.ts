@@ -67,7 +67,8 @@ describe('the status of an account', () => {
       },
       poller: {
         ...{ state: 'ok', suspectSince: null, contacts: 0, due: 0, lagMs: 0, sweepMs: 0 },
-        ...{ listedAt: null, listFault: null, unreadable: 0, skipped: 0, volatileFields: [] },
+        ...{ listedAt: null, listFault: null, unreadable: 0, skipped: 0, unreadableContacts: 0 },
+        ...{ volatileFields: [] },
         deep: { waiting: 0, lagMs: 0 },
         detectionDelay: { p50Ms: null, p95Ms: null, count: 0, estimated: 0, late: 0, ofLastSeconds: 3_600 },
         budget: {

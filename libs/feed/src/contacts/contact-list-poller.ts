@@ -201,7 +201,7 @@ export class ContactListPoller {
         { account, contacts: list.reader.count },
         'many contacts from the previous upstream address are missing at the new address, so the new address probably belongs to a different messaging service; sends that were stored for the previous address are not relayed',
       );
-    return this.store.commitContacts(account, {
+    const done = await this.store.commitContacts(account, {
       version: known.version,
       redisRun: known.redisRun,
       startedAt: known.now,
@@ -214,6 +214,12 @@ export class ContactListPoller {
       ...(isSuspect ? { suspectSince: suspectBefore ?? known.now } : {}),
       events: suspicion === undefined ? [] : [suspicion],
     });
+    if (done && list.skipped > (known.unreadable?.count ?? 0))
+      this.volatile?.logger.warn(
+        { account, count: list.skipped },
+        'the contact list contains elements that cannot be read as contacts; new contacts among them are not polled',
+      );
+    return done;
   }
 
   /**

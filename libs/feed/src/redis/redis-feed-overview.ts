@@ -8,6 +8,7 @@ import {
 import { timeSlotNumbersOfLastHour } from '../delay/delay-window.js';
 import { pollStatisticsRedisKey, delayHistogramRedisKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
+import { parseUnreadableElementHistory } from '../snapshot/unreadable-elements.js';
 
 const readOverviewScript = LuaScript.from(import.meta.url, 'lua/feed-overview.lua');
 
@@ -21,6 +22,7 @@ interface OverviewReply {
   listedAt: Figure;
   suspectSince: Figure;
   unreadable: Figure;
+  unreadableListed: string | null;
   waiting: Figure;
   firstDeep: Figure;
   fault: string | null;
@@ -60,6 +62,7 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     ...(fault === null ? {} : { listFault: { reason: fault, since: Number(faultSince) } }),
     ...(suspectSince === undefined ? {} : { suspectSince }),
     unreadable,
+    unreadableContacts: parseUnreadableElementHistory(reply.unreadableListed, 0).count,
     detectionDelay: detectionDelayOf(delays.map(pairs)),
     rates: histogramOf(pairs(rates)),
     ...(min === undefined || max === undefined ? {} : { interval: { minMs: min, maxMs: max } }),

@@ -58,6 +58,8 @@ export interface FeedOverview {
   suspectSince?: number;
   /** Number of unreadable messages that were found so far. Each message is counted once. */
   unreadable: number;
+  /** Number of elements of the last contact list that could not be read as contacts. */
+  unreadableContacts: number;
   detectionDelay: DetectionDelay;
   /** Number of contacts in each bucket of the message rate. Contacts that were never read are not counted. */
   rates: RateHistogram;

@@ -7,26 +7,27 @@
 -- @key facts            Hash of the statistics of the account's polls.
 -- @keys slots           Hashes of the detection delays, one for each time slot.
 -- @reply                An array; a field is nil if it is unknown.
--- @field now            The time in ms.
--- @field contacts       Number of contacts that are polled.
--- @field due            Number of contacts that are due.
--- @field first          When the first contact is due, in ms.
--- @field listed_at      When the list was last read completely, in ms.
--- @field suspect_since  Start of the oldest suspicion that is not confirmed, in ms.
--- @field unreadable     Number of unreadable elements.
--- @field waiting        Number of reads of older messages that are due.
--- @field first_deep     When the first read of older messages is due, in ms.
--- @field fault          Why the list cannot be read.
--- @field fault_since    Time since which the list cannot be read, in ms.
--- @field rates          Pairs of a bucket of rates and its number of contacts.
--- @field facts          Pairs of the name of a statistic and its value.
--- @field slots          For each slot, pairs of a field and its value.
+-- @field now                The time in ms.
+-- @field contacts           Number of contacts that are polled.
+-- @field due                Number of contacts that are due.
+-- @field first              When the first contact is due, in ms.
+-- @field listed_at          When the list was last read completely, in ms.
+-- @field suspect_since      Start of the oldest suspicion that is not confirmed, in ms.
+-- @field unreadable         Number of unreadable messages.
+-- @field unreadable_listed  History of the unreadable elements of the list.
+-- @field waiting            Number of reads of older messages that are due.
+-- @field first_deep         When the first read of older messages is due, in ms.
+-- @field fault              Why the list cannot be read.
+-- @field fault_since        Time since which the list cannot be read, in ms.
+-- @field rates              Pairs of a bucket of rates and its number of contacts.
+-- @field facts              Pairs of the name of a statistic and its value.
+-- @field slots              For each slot, pairs of a field and its value.
 --- @include "includes/due-at.lua"
 
 local now = due_at(0)
 local function first_of(index) return redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2] or false end
 local state = redis.call('HMGET', list, 'listedAt', 'unreadable', 'believedAt', 'suspectSince',
-  'listFault', 'listFaultSince')
+  'listFault', 'listFaultSince', 'unreadableListed')
 local believed, suspicions, since = tonumber(state[3] or '0'), redis.call('HVALS', suspects), false
 if state[4] then suspicions[#suspicions + 1] = state[4] end
 for _, suspicion in ipairs(suspicions) do
@@ -36,5 +37,5 @@ end
 local delays = {}
 for i = slots_from, #KEYS do delays[#delays + 1] = redis.call('HGETALL', KEYS[i]) end
 return {now, redis.call('ZCARD', due), redis.call('ZCOUNT', due, '-inf', now), first_of(due),
-  state[1], since, state[2], redis.call('ZCOUNT', deep, '-inf', now), first_of(deep),
+  state[1], since, state[2], state[7], redis.call('ZCOUNT', deep, '-inf', now), first_of(deep),
   state[5], state[6], redis.call('HGETALL', rates), redis.call('HGETALL', facts), delays}
