@@ -13,6 +13,7 @@ import type {
 import { TidingsConnectionError, TidingsError } from './client-error.js';
 import { EventStream, type EventOptions } from './event-stream.js';
 import { type ConnectionOptions, isTransientError, pause, RetryingRequester } from './retrying-requester.js';
+import { TimeLimit } from './time-limit.js';
 
 /** Options of one call. */
 export interface CallOptions {
@@ -61,7 +62,7 @@ export interface DeliveryFilter extends CallOptions {
 export interface WaitOptions extends CallOptions {
   /**
    * How long {@link Tidings.waitFor} waits for a send to reach the status before it throws an error, in milliseconds.
-   * Reading the send may take up to one second even if this time is shorter. Default: 300,000.
+   * The last time that the send is read may take one second more. Default: 300,000.
    */
   timeoutMs?: number;
 }
@@ -75,15 +76,25 @@ const ENDED: ReadonlySet<string> = new Set(['failed', 'expired', 'cancelled', 'u
 const DEFAULT_WAIT_MS = 300_000;
 const FIRST_CHECK_MS = 250;
 const MAX_CHECK_MS = 3_000;
-/**
- * Minimum time that {@link Tidings.waitFor} allows for reading the send, in milliseconds, even if `timeoutMs` is
- * shorter.
- */
-const MIN_READ_MS = 1_000;
+/** Time that {@link Tidings.waitFor} allows for reading the send after `timeoutMs`, in milliseconds. */
+const LAST_READ_MS = 1_000;
 /** Longest delay that a JavaScript timer supports, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const PAGE = 100;
 const MESSAGES_PER_PAGE = 20;
+/** {@link Tidings.messages} ends after this number of pages in a row with only messages of the page before. */
+const MAX_REPEATED_PAGES = 2;
+
+/** Until when {@link Tidings.waitFor} reads a send. */
+interface ReadLimits {
+  timeoutMs: number;
+  /** End of the time to wait, as returned by `performance.now()`. */
+  deadline: number;
+  /** Aborts the last read, and each read if the caller aborts. */
+  limit: AbortSignal;
+  /** The caller's signal. */
+  signal: AbortSignal | undefined;
+}
 
 /** Thrown if a send does not reach the awaited status. */
 export class SendStatusNotReachedError extends Error {
@@ -123,7 +134,8 @@ export class Tidings {
    * ```ts
    * await tidings.send({ phoneNumber, message: 'Your receipt' }, { file: await openAsBlob('receipt.pdf') });
    * ```
-   * @throws {TidingsError | TidingsConnectionError}
+   * @throws {TidingsError | TidingsConnectionError} also if `signal` is aborted, because the gateway may have stored the
+   * send
    */
   async send(send: NewSend, options: SendOptions = {}): Promise<QueuedSend> {
     const { idempotencyKey = newIdempotencyKey(), file, fileName = 'file', signal } = options;
@@ -137,9 +149,15 @@ export class Tidings {
         signal,
       })) as QueuedSend;
     } catch (error) {
-      if (error instanceof TidingsError || error instanceof TidingsConnectionError)
-        error.idempotencyKey = idempotencyKey;
-      throw error;
+      const isAnswer = error instanceof TidingsError || error instanceof TidingsConnectionError;
+      if (!isAnswer && signal?.aborted !== true) throw error;
+      const failure = isAnswer
+        ? error
+        : new TidingsConnectionError('the send was aborted before the gateway confirmed it', {
+            cause: error,
+          });
+      failure.idempotencyKey = idempotencyKey;
+      throw failure;
     }
   }
 
@@ -194,13 +212,25 @@ export class Tidings {
     { timeoutMs = DEFAULT_WAIT_MS, signal }: WaitOptions = {},
   ): Promise<Send> {
     const deadline = performance.now() + timeoutMs;
-    const limit = AbortSignal.timeout(Math.min(Math.max(Math.ceil(timeoutMs), MIN_READ_MS), MAX_TIMER_MS));
-    const readSignal = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+    const limitMs = Math.min(Math.ceil(timeoutMs) + LAST_READ_MS, MAX_TIMER_MS);
+    const limit = new TimeLimit(limitMs, `no answer within ${limitMs} ms`, signal);
+    try {
+      return await this.readUntil(id, status, { timeoutMs, deadline, limit: limit.signal, signal });
+    } finally {
+      limit.release();
+    }
+  }
+
+  private async readUntil(
+    id: string,
+    status: AwaitedStatus,
+    { timeoutMs, deadline, limit, signal }: ReadLimits,
+  ): Promise<Send> {
     let send: Send | undefined;
     for (let waitMs = FIRST_CHECK_MS; ; waitMs = Math.min(waitMs * 1.5, MAX_CHECK_MS)) {
-      const isLast = performance.now() + waitMs > deadline;
+      const isLast = performance.now() >= deadline;
       try {
-        send = await this.getSend(id, { signal: readSignal });
+        send = await this.getSend(id, { signal: limit });
         const reached = PROGRESS.findIndex((each) => each === send?.status);
         if (reached >= PROGRESS.indexOf(status)) return send;
         if (ENDED.has(send.status))
@@ -215,7 +245,8 @@ export class Tidings {
       }
       if ((isLast || limit.aborted) && send !== undefined)
         throw new SendStatusNotReachedError(send, status, `${timeoutMs} ms have passed`);
-      await pause(waitMs, signal);
+      // The last read is at the end of the time, and not up to one wait earlier.
+      await pause(Math.min(waitMs, Math.max(Math.ceil(deadline - performance.now()), 0)), signal);
     }
   }
 
@@ -233,12 +264,18 @@ export class Tidings {
   async *messages(contactId: string, { signal }: CallOptions = {}): AsyncGenerator<Message, void, void> {
     const path = `/v1/contacts/${encodeURIComponent(contactId)}/messages`;
     let before: ReadonlySet<unknown> = new Set();
+    let repeats = 0;
     for (let page = 1; ; page += 1) {
       const messages = await this.messagesOn(path, page, signal);
-      // A short page need not be the last one: the messaging service may return fewer messages than requested. The list
-      // ends at an empty page, or at a page that repeats the previous one, because the service may ignore page numbers.
-      if (messages.every(({ id }) => before.has(id))) return;
-      yield* messages;
+      // A short page need not be the last one: the messaging service may return fewer messages than requested.
+      if (messages.length === 0) return;
+      // New messages may have moved messages of the previous page to this one.
+      const others = messages.filter(({ id }) => !before.has(id));
+      // The list may have grown by a whole page. Two repeated pages show that the service ignores page numbers, or
+      // returns the last page again and again.
+      repeats = others.length === 0 ? repeats + 1 : 0;
+      if (repeats === MAX_REPEATED_PAGES) return;
+      yield* others;
       before = new Set(messages.map(({ id }) => id));
     }
   }

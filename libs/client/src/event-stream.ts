@@ -137,16 +137,35 @@ export class EventStream implements AsyncIterable<Event> {
 
   /** Opens one connection, and yields the entries of the stream until the connection ends. */
   private async *connection(): AsyncGenerator<StreamEntry, void, void> {
-    const { types, contactId, messageId, sendId, signal } = this.options;
+    const { signal } = this.options;
     const closing = new AbortController();
-    const response = await this.requests.open({
+    const close = (): void => {
+      closing.abort();
+    };
+    if (isAborted(signal)) return;
+    signal?.addEventListener('abort', close, { once: true });
+    try {
+      yield* this.entriesOf(await this.open(closing.signal));
+    } finally {
+      // Closes the connection, even if the caller leaves the loop early.
+      signal?.removeEventListener('abort', close);
+      close();
+    }
+  }
+
+  private open(signal: AbortSignal): Promise<Response> {
+    const { types, contactId, messageId, sendId } = this.options;
+    return this.requests.open({
       method: 'GET',
       path: '/v1/events/stream',
       query: { after: this.last, types: types?.join(','), contactId, messageId, sendId },
       headers: { Accept: 'text/event-stream' },
       isRepeatable: true,
-      signal: signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]),
+      signal,
     });
+  }
+
+  private async *entriesOf(response: Response): AsyncGenerator<StreamEntry, void, void> {
     this.options.onConnect?.();
     const body: ReadableStream<Uint8Array> | null = response.body;
     const reader = body?.getReader();
@@ -170,9 +189,6 @@ export class EventStream implements AsyncIterable<Event> {
     } catch (error) {
       if (error instanceof TidingsConnectionError) throw error;
       throw new TidingsConnectionError('the event stream was interrupted', { cause: error });
-    } finally {
-      // Closes the connection, even if the caller leaves the loop early.
-      closing.abort();
     }
   }
 }

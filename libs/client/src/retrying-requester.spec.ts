@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { SendStatusNotReachedError, Tidings } from './client.js';
@@ -88,6 +88,20 @@ describe('a wait for the status of a send', () => {
 });
 
 describe('a send by the client library', () => {
+  it('that the caller aborts fails with its idempotency key, because the send may be stored', async () => {
+    answers = [silence];
+    const abort = new AbortController();
+    const sending = clientWith({ timeoutMs: 30_000 }).send(SEND, { signal: abort.signal });
+    await once(server, 'request');
+    abort.abort(new Error('stopped by the caller'));
+    const error = await sending.catch((fault: unknown) => fault);
+    expect(error).toBeInstanceOf(TidingsConnectionError);
+    expect(error).toMatchObject({
+      idempotencyKey: requests[0]?.headers['idempotency-key'],
+      cause: { message: 'stopped by the caller' },
+    });
+  });
+
   it.each<[string, Answer, number]>([
     ['an attempt without an answer', reset, 404],
     ['an attempt that got 503', status(503), 401],
@@ -230,6 +244,19 @@ describe('an event stream', () => {
 });
 
 describe('waiting for the status of a send', () => {
+  it('reads the send until the end of the time limit', async () => {
+    const began = performance.now();
+    answers = [
+      (_, response) => {
+        // Without a read at the end, the last one is at 938 ms at the latest.
+        const status = performance.now() - began < 1_450 ? 'accepted' : 'delivered';
+        response.end(JSON.stringify({ id: 'snd_1', status }));
+      },
+    ];
+    const send = await clientWith({}).waitFor({ id: 'snd_1' }, 'delivered', { timeoutMs: 1_500 });
+    expect(send.status).toBe('delivered');
+  });
+
   it('continues while the gateway cannot be reached', async () => {
     const once = withoutRetries();
     answers = [reset, status(503), ok, (_, response) => response.end('{"id":"snd_1","status":"delivered"}')];
@@ -253,7 +280,36 @@ describe('the client library', () => {
     const ids: unknown[] = [];
     for await (const { id } of tidings.messages('c1')) ids.push(id);
     expect(ids).toEqual(['m1', 'm2']);
-    expect(requests).toHaveLength(2);
+    expect(requests).toHaveLength(3);
+  });
+
+  it('returns each message once if the list grows while it is read, even by a whole page', async () => {
+    const page = (...ids: string[]): Answer => json({ messages: ids.map((id) => ({ id })) });
+    answers = [page('m4', 'm3'), page('m4', 'm3'), page('m3', 'm2'), page('m1'), page()];
+    const ids: unknown[] = [];
+    for await (const { id } of tidings.messages('c1')) ids.push(id);
+    expect(ids).toEqual(['m4', 'm3', 'm2', 'm1']);
+  });
+
+  it('rejects an API key that cannot be sent in a header, and does not quote it', () => {
+    for (const apiKey of ['tk_first\ntk_second', 'tk_…'])
+      expect(() => new Tidings({ baseUrl: 'http://127.0.0.1:1', apiKey })).toThrow(
+        /^The API key contains (?!.*tk_)/,
+      );
+  });
+
+  it('keeps nothing in memory for a signal that outlives the calls', async () => {
+    answers = [ok];
+    const { signal } = new AbortController();
+    for (let n = 0; n < 20; n += 1) await tidings.getSend('snd_1', { signal });
+    await tidings.waitFor({ id: 'snd_1' }, 'accepted', { signal, timeoutMs: 1 }).catch(() => undefined);
+    const kept = Object.getOwnPropertySymbols(signal)
+      .map((symbol): unknown => Reflect.get(signal, symbol))
+      .filter((value) => value instanceof Set || value instanceof Map)
+      .filter(({ size }) => size > 0);
+    // In Node.js, one map contains the types of events that somebody listened to.
+    expect(kept.length).toBeLessThanOrEqual(1);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('requests messages with limit 20, the default of the messaging service, because the service may reject a higher limit', async () => {

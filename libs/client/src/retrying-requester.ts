@@ -1,5 +1,6 @@
 import type { Problem } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
+import { TimeLimit } from './time-limit.js';
 
 /** Options of a client's requests: the gateway's address, authentication, time limit and retries. */
 export interface ConnectionOptions {
@@ -58,8 +59,10 @@ const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504
 export class RetryingRequester {
   private readonly maxRetries: number;
 
+  /** @throws {TypeError} if `apiKey` cannot be sent in a header */
   constructor(private readonly options: ConnectionOptions) {
     this.maxRetries = options.maxRetries ?? DEFAULT_MAX_RETRIES;
+    assertHeaderValue(options.apiKey ?? '');
   }
 
   /**
@@ -104,15 +107,11 @@ export class RetryingRequester {
    * @throws the same errors as {@link json}
    */
   async open(request: ClientRequest): Promise<Response> {
-    const deadline = new AbortController();
-    const timeoutMs = this.timeoutOf(request);
-    const timer = setTimeout(() => {
-      deadline.abort(new Error(`no answer within ${timeoutMs} ms`));
-    }, timeoutMs);
+    const limit = this.timeLimitOf(request);
     try {
-      return await succeeded(await this.fetch(request, deadline.signal));
+      return await succeeded(await this.fetch(request, limit.signal));
     } finally {
-      clearTimeout(timer);
+      limit.clearTimer();
     }
   }
 
@@ -122,16 +121,26 @@ export class RetryingRequester {
   }
 
   private async attempt<T>(request: ClientRequest, read: (response: Response) => Promise<T>): Promise<T> {
-    const response = await succeeded(await this.fetch(request, AbortSignal.timeout(this.timeoutOf(request))));
+    const limit = this.timeLimitOf(request);
     try {
-      return await read(response);
-    } catch (error) {
-      throw connectionError(request, error);
+      const response = await succeeded(await this.fetch(request, limit.signal));
+      try {
+        return await read(response);
+      } catch (error) {
+        throw connectionError(request, error);
+      }
+    } finally {
+      limit.release();
     }
   }
 
-  private async fetch(request: ClientRequest, deadline: AbortSignal): Promise<Response> {
-    const { method, path, query = {}, body, headers, signal } = request;
+  private timeLimitOf(request: ClientRequest): TimeLimit {
+    const timeoutMs = this.timeoutOf(request);
+    return new TimeLimit(timeoutMs, `no answer within ${timeoutMs} ms`, request.signal);
+  }
+
+  private async fetch(request: ClientRequest, signal: AbortSignal): Promise<Response> {
+    const { method, path, query = {}, body, headers } = request;
     const url = new URL(this.options.baseUrl.replace(/\/+$/, '') + path);
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value));
@@ -147,11 +156,22 @@ export class RetryingRequester {
         },
         ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
         redirect: 'error',
-        signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+        signal,
       });
     } catch (error) {
       throw connectionError(request, error);
     }
+  }
+}
+
+/** The error of `fetch` would quote the API key, and say nothing of it. @throws {TypeError} */
+function assertHeaderValue(apiKey: string): void {
+  try {
+    new Headers({ 'X-API-Key': apiKey });
+  } catch {
+    throw new TypeError(
+      'The API key contains a line break or another character that cannot be sent in an HTTP header.',
+    );
   }
 }
 
