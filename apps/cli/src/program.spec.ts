@@ -14,6 +14,8 @@ let requests: { path: string; body: unknown }[];
 let stdin: Readable;
 /** What it answers; `{}` by default. */
 let answer: RequestListener;
+/** What the last command printed, also if it failed. */
+let printed: Run;
 
 beforeEach(async () => {
   requests = [];
@@ -52,13 +54,14 @@ async function run(...parameters: string[]): Promise<Run> {
 
 /** Runs a command until the signal aborts, as by Ctrl-C. */
 async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<Run> {
-  const printed: Run = { stdout: '', stderr: '', code: 0 };
+  const lines: Run = { stdout: '', stderr: '', code: 0 };
+  printed = lines;
   const { port } = server.address() as AddressInfo;
   const program = createProgram(
     {
       stdin: stdin as NodeJS.ReadStream,
-      stdout: { write: (written) => (printed.stdout += written) },
-      stderr: { write: (written) => (printed.stderr += written) },
+      stdout: { write: (written) => (lines.stdout += written) },
+      stderr: { write: (written) => (lines.stderr += written) },
       environment: {
         HOME: '/nonexistent',
         TIDINGS_URL: `http://127.0.0.1:${port}`,
@@ -66,13 +69,13 @@ async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<R
       },
       signal,
       setExitCode: (code) => {
-        printed.code = code;
+        lines.code = code;
       },
     },
     '0.0.0',
   );
   await program.parseAsync(['node', 'tidings', ...parameters]);
-  return printed;
+  return lines;
 }
 
 describe('a command with an option for a future time', () => {
@@ -116,7 +119,12 @@ describe('a command with --json', () => {
     };
     const forward = ['--forward', 'http://127.0.0.1:9/'];
     const { stdout, stderr } = await runUntil(interrupt.signal, '--json', 'listen', ...forward);
-    expect(JSON.parse(stderr)).toEqual({ secret: expect.stringMatching(/^whsec_\S+$/) });
+    expect(
+      stderr
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([{ secret: expect.stringMatching(/^whsec_\S+$/) }, { after: 'c1' }]);
     expect(stdout).toBe('');
   });
 });
@@ -150,7 +158,41 @@ describe('a command that follows events', () => {
   );
 });
 
+describe('a command that follows events, and ends because its API key was revoked,', () => {
+  it.each([
+    [['events', '--follow'], 'Continue with --after c1\n'],
+    [['--json', 'events', '--follow'], '{"after":"c1"}\n'],
+    [['listen', '--forward', 'http://127.0.0.1:9/'], 'Continue with --after c1\n'],
+  ])('says where to continue: %j', async (parameters, note) => {
+    answer = ({ url = '' }, response) => {
+      if (url.includes('/stream')) response.writeHead(401).end('{"code":"unauthenticated"}');
+      else response.end('{"events":[],"next":"c1","hasMore":false}');
+    };
+    await expect(run(...parameters)).rejects.toMatchObject({ status: 401 });
+    expect(printed.stderr).toContain(note);
+  });
+});
+
+describe('the command listen', () => {
+  it.each([
+    ['http://user:pw@127.0.0.1:9/', '15', 'must not contain a user name or password'],
+    ['http://127.0.0.1:9/', '301', 'a whole number from 1 to 300'],
+  ])('makes no request for --forward %s --timeout %s', async (url, seconds, reason) => {
+    await expect(run('listen', '--forward', url, '--timeout', seconds)).rejects.toThrow(reason);
+    expect(requests).toEqual([]);
+  });
+});
+
 describe('a text on standard input', () => {
+  it('is not sent if the user presses Ctrl-C before its end, and nothing says that it may be stored', async () => {
+    stdin = new Readable({ read: () => undefined });
+    const interrupt = new AbortController();
+    const running = runUntil(interrupt.signal, 'send', '+15551230001', '-');
+    interrupt.abort(new Error('interrupted'));
+    await expect(running).rejects.toMatchObject({ name: 'AbortError' });
+    expect(requests).toEqual([]);
+  });
+
   it('is not sent if it is not valid UTF-8, because the recipient would get it damaged', async () => {
     stdin = Readable.from([Buffer.from('Gr\xfc\xdfe', 'latin1')]);
     await expect(run('send', '+15551230001', '-')).rejects.toThrow('not valid UTF-8');

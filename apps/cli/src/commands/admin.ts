@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import type {
@@ -175,7 +176,7 @@ async function updateAccount(
 /** Reads a key of the messaging service, which must not stand on the command line. */
 async function readKey({ terminal, output }: CommandContext): Promise<string> {
   if (terminal.stdin.isTTY) output.note('Type the upstream API key, then press Enter and Ctrl-D.');
-  const key = (await text(terminal.stdin)).trim();
+  const key = (await text(addAbortSignal(terminal.signal, terminal.stdin))).trim();
   if (key === '') throw new CommandFault('there is no upstream API key on standard input');
   return key;
 }

@@ -79,8 +79,17 @@ async function* pages(
 async function follow(context: CommandContext, { after = 'now', types, contact }: Options): Promise<void> {
   const { output } = context;
   const { stream, start } = await openStream(context, { after, types, contact });
-  for await (const event of stream) printEvent(output, event);
-  if (!output.isJson) output.note(`Continue with --after ${stream.cursor ?? start}`);
+  try {
+    for await (const event of stream) printEvent(output, event);
+  } finally {
+    noteCursor(output, stream.cursor ?? start);
+  }
+}
+
+/** Says on standard error where to continue. */
+export function noteCursor(output: Output, after: string): void {
+  if (output.isJson) output.noteJson({ after });
+  else output.note(`Continue with --after ${after}`);
 }
 
 /** Prints an event on one line. */

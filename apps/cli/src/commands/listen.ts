@@ -8,7 +8,7 @@ import { type Forwarded, Forwarder } from '../listen/forwarder.js';
 import { duration } from '../output/duration.js';
 import { excerpt, printable } from '../output/printable.js';
 import { collect, wholeNumber } from '../settings/option-values.js';
-import { summary } from './events.js';
+import { noteCursor, summary } from './events.js';
 import { openStream } from './opened-stream.js';
 
 interface Options {
@@ -19,6 +19,8 @@ interface Options {
   timeout: number;
 }
 
+/** `fetch` waits no longer for the beginning of an answer. */
+const MAX_TIMEOUT_SECONDS = 300;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 5_000;
 
@@ -31,12 +33,13 @@ export function addListen(program: Command, terminal: Terminal): void {
     .option('--types <types>', 'only these event types, for example message.*', collect)
     .option('--contact <id>', 'only events of this contact')
     .option('--after <cursor>', 'events after this cursor', 'now')
-    .option('--timeout <seconds>', 'time for the receiver to answer', wholeNumber(1, 600), 15)
+    .option('--timeout <seconds>', 'time for the receiver to answer', wholeNumber(1, MAX_TIMEOUT_SECONDS), 15)
     .addHelpText(
       'after',
       `
 The signing secret is that of TIDINGS_WEBHOOK_SECRET, or a new one that is printed at the start; with --json
-to standard error, as {"secret":"whsec_…"}.
+to standard error, as {"secret":"whsec_…"}. At the end, the cursor at which to continue is printed to standard error;
+with --json as {"after":"…"}.
 Events are forwarded one at a time, in order. A receiver that cannot be reached gets the event once it can;
 an answer of any status is shown, and the next event follows. When the connection to the gateway breaks, nothing is
 lost or repeated.`,
@@ -50,6 +53,9 @@ async function listen(context: CommandContext, options: Options): Promise<undefi
     throw new CommandFault(
       `--forward: ${options.forward} is not an address such as http://localhost:8080/hook`,
     );
+  const { username, password } = new URL(options.forward);
+  if (username !== '' || password !== '')
+    throw new CommandFault('--forward: the address must not contain a user name or password');
   const given = terminal.environment['TIDINGS_WEBHOOK_SECRET'] ?? '';
   const secret = given === '' ? `whsec_${randomBytes(32).toString('base64')}` : given;
   await assertSecret(secret);
@@ -65,13 +71,16 @@ async function listen(context: CommandContext, options: Options): Promise<undefi
     output.line('Press Ctrl-C to stop.');
   }
   let cursor = start;
-  for await (const event of stream) {
-    const forwarded = await forwardWhenReachable(context, forwarder, event);
-    if (forwarded === undefined) break;
-    cursor = stream.cursor ?? start;
-    show(context, event, forwarded);
+  try {
+    for await (const event of stream) {
+      const forwarded = await forwardWhenReachable(context, forwarder, event);
+      if (forwarded === undefined) break;
+      cursor = stream.cursor ?? start;
+      show(context, event, forwarded);
+    }
+  } finally {
+    noteCursor(output, cursor);
   }
-  if (!output.isJson) output.note(`Continue with --after ${cursor}`);
 }
 
 /** @throws {CommandFault} if nothing can be signed with the secret */

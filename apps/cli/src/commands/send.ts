@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { basename } from 'node:path';
+import { addAbortSignal } from 'node:stream';
 import { buffer as bytesOf } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import {
@@ -64,6 +65,8 @@ async function send(
   const { output, signal, terminal } = context;
   const tidings = await context.client();
   const form = newSend(phoneNumber, text === '-' ? await readText(terminal) : text, options);
+  // Nothing was sent yet, so the user need not be told how to repeat the command.
+  signal.throwIfAborted();
   const queued = await store(tidings, form, { signal, ...(await attachment(options)) });
   if (options.wait === undefined) {
     output.result(queued, `Queued as ${queued.id}.`);
@@ -115,8 +118,8 @@ async function attachment({ file, idempotencyKey }: Options): Promise<SendOption
 }
 
 /** Reads the text of a send. @throws {CommandFault} if it is not valid UTF-8, because the recipient would get it damaged */
-async function readText({ stdin }: Terminal): Promise<string> {
-  const bytes = await bytesOf(stdin);
+async function readText({ stdin, signal }: Terminal): Promise<string> {
+  const bytes = await bytesOf(addAbortSignal(signal, stdin));
   try {
     return UTF_8.decode(bytes).replace(/\n$/, '');
   } catch {

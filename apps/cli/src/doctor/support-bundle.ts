@@ -67,9 +67,15 @@ function configurationOf(environment: NodeJS.ProcessEnv): Record<string, string>
   return Object.fromEntries(shown) as Record<string, string>;
 }
 
-/** Returns a value without the credentials of the addresses in it. A password may contain an `@`. */
+/**
+ * Returns a value without the credentials of the addresses in it. A password may contain an `@`. In the address of a
+ * Redis that cannot be parsed, it may also contain a `/`, `?` or `#`.
+ */
 export function withoutCredentials(value: string): string {
-  return value.replace(/\/\/[^/?#]*@/g, '//(set)@').replace(/([?&]password=)[^&#]*/gi, '$1(set)');
+  return value
+    .replace(/\b(rediss?[a-z-]*:\/\/).*@/gis, '$1(set)@')
+    .replace(/\/\/[^/?#]*@/g, '//(set)@')
+    .replace(/([?&]password=)[^&#]*/gi, '$1(set)');
 }
 
 /** The messaging service may quote anything in its errors, so its words are left out. */

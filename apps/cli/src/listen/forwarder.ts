@@ -1,4 +1,5 @@
 import { type Event, signWebhook } from '#client';
+import { combineAbortSignals } from '#platform';
 
 /** What a receiver answered to a forwarded event. */
 export interface Forwarded {
@@ -32,7 +33,22 @@ export class Forwarder {
    * @throws the error of `fetch` if there is no answer
    */
   async forward(event: Event, signal: AbortSignal): Promise<Forwarded> {
-    const { url, secret, timeoutMs } = this.target;
+    const timeout = new AbortController();
+    const timer = setTimeout(() => {
+      timeout.abort(new Error(`no answer within ${this.target.timeoutMs} ms`));
+    }, this.target.timeoutMs);
+    // `AbortSignal.any` would keep some bytes per event, and could lose the time limit to the garbage collector.
+    const combined = combineAbortSignals(signal, timeout.signal);
+    try {
+      return await this.post(event, combined.signal);
+    } finally {
+      clearTimeout(timer);
+      combined.release();
+    }
+  }
+
+  private async post(event: Event, signal: AbortSignal): Promise<Forwarded> {
+    const { url, secret } = this.target;
     const body = JSON.stringify(event);
     const startedAt = performance.now();
     const response = await (this.target.fetch ?? fetch)(url, {
@@ -44,7 +60,7 @@ export class Forwarder {
       },
       body,
       redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      signal,
     });
     const reply = await firstBytes(response);
     return { status: response.status, reply, durationMs: performance.now() - startedAt };
