@@ -24,9 +24,9 @@ export class RedisService implements Service {
       const log = (line: string): void => {
         this.recorder.record(line);
       };
-      this.redis = await startEmbeddedRedis({ dataDirectory: this.dataDirectory, log });
+      this.redis = await startEmbeddedRedis({ dataDirectory: this.dataDirectory, log, signal });
     } else {
-      await this.redis.restart();
+      await this.redis.restart(signal);
     }
     const redis = this.redis;
     if (signal.aborted) await redis.stop();

@@ -11,6 +11,22 @@ import { findRedisServer } from './find-redis-server.js';
 import { findFreePort } from './free-port.js';
 import { redisUrl, redisConfiguration } from './settings.js';
 
+/** A program that answers like a Redis server with much data, which it has not loaded yet. */
+const LOADING_SERVER = `#!/usr/bin/env node
+const { createServer } = require('node:net');
+let settings = '';
+process.stdin.on('data', (chunk) => { settings += chunk; }).on('end', () => {
+  const port = Number(/^port (\\d+)/m.exec(settings)[1]);
+  createServer((socket) => {
+    socket.on('error', () => {}).on('data', (chunk) => {
+      const commands = chunk.toString().split('*').length - 1;
+      socket.write('-LOADING Redis is loading the dataset in memory\\r\\n'.repeat(commands));
+      console.log('asked');
+    });
+  }).listen(port, '127.0.0.1');
+});
+`;
+
 let directory: string;
 let running: EmbeddedRedis[];
 
@@ -146,6 +162,21 @@ describe('an embedded Redis', () => {
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(String(failure)).toMatch(/Bad file format reading the append only file/);
     expect(String(failure)).toContain(`redis-check-aof --fix ${folder}/appendonly.aof.manifest`);
+  });
+
+  it('is killed while it loads its data if the start is stopped', async () => {
+    const binary = join(directory, 'redis-server');
+    await writeFile(binary, LOADING_SERVER, { mode: 0o755 });
+    const stop = new AbortController();
+    const starting = startEmbeddedRedis({
+      dataDirectory: directory,
+      binary,
+      signal: stop.signal,
+      log: (line) => {
+        if (line.startsWith('asked')) stop.abort(new Error('stopped by the user'));
+      },
+    });
+    await expect(starting).rejects.toThrow('stopped by the user');
   });
 
   it('does not start if its program does not exist, and reports ENOENT', async () => {

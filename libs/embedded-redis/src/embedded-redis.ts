@@ -30,6 +30,8 @@ export interface EmbeddedRedisOptions {
   binary?: string;
   /** Called with every line of the server's output. */
   log?: (line: string) => void;
+  /** Stops the start, which then rejects. */
+  signal?: AbortSignal;
 }
 
 /** A private Redis server on 127.0.0.1. It runs as a child process of this process. */
@@ -45,8 +47,11 @@ export interface EmbeddedRedis {
   stop(): Promise<void>;
   /** Sends a signal to the server process. Meant for tests only. */
   kill(signal: NodeJS.Signals): void;
-  /** Stops the server, then starts it again with the same address and data. */
-  restart(): Promise<void>;
+  /**
+   * Stops the server, then starts it again with the same address and data.
+   * @param signal stops the start, which then rejects
+   */
+  restart(signal?: AbortSignal): Promise<void>;
 }
 
 /**
@@ -66,13 +71,13 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
   await endFormerServer(credentialsFile, directory);
 
   const log = options.log ?? (() => undefined);
-  const run = (credentials: Credentials): Promise<ServerProcess> =>
-    runServer(program, credentials, directory, log);
+  const run = (credentials: Credentials, signal?: AbortSignal): Promise<ServerProcess> =>
+    runServer(program, credentials, directory, log, signal);
   let credentials = await newCredentials(credentialsFile);
   let server: ServerProcess | undefined;
   for (let attempt = 1; server === undefined; attempt++) {
     try {
-      server = await run(credentials);
+      server = await run(credentials, options.signal);
     } catch (error) {
       if (!(error instanceof PortTakenError) || attempt === PORT_ATTEMPTS) throw error;
       credentials = await newCredentials(credentialsFile);
@@ -89,7 +94,7 @@ class RunningRedis implements EmbeddedRedis {
   constructor(
     private server: ServerProcess,
     private readonly credentials: Credentials,
-    private readonly run: (credentials: Credentials) => Promise<ServerProcess>,
+    private readonly run: (credentials: Credentials, signal?: AbortSignal) => Promise<ServerProcess>,
     private readonly credentialsFile: RedisCredentialsFile,
   ) {
     this.url = redisUrl(credentials);
@@ -113,10 +118,10 @@ class RunningRedis implements EmbeddedRedis {
     this.server.kill(signal);
   }
 
-  async restart(): Promise<void> {
+  async restart(signal?: AbortSignal): Promise<void> {
     await this.stop();
     await this.credentialsFile.write(this.credentials);
-    this.server = await this.run(this.credentials);
+    this.server = await this.run(this.credentials, signal);
     this.stopping = undefined;
   }
 
@@ -170,6 +175,7 @@ async function runServer(
   credentials: Credentials,
   directory: string,
   log: (line: string) => void,
+  signal: AbortSignal | undefined,
 ): Promise<ServerProcess> {
   const server = await startRedisServerProcess(program, redisConfiguration(credentials, directory), log);
   let exit: RedisExit | undefined;
@@ -183,6 +189,12 @@ async function runServer(
     health = await readRedisServerHealth(credentials)
   ) {
     if (exit !== undefined) throw reasonOf(exit, directory);
+    if (signal?.aborted === true) {
+      // Loading the data may take many minutes. A kill loses no data, because every acknowledged write is already on disk.
+      server.kill('SIGKILL');
+      await server.exited;
+      signal.throwIfAborted();
+    }
     const timeoutMs = health === 'loading' ? LOADED_WITHIN_MS : ANSWER_WITHIN_MS;
     if (performance.now() - began > timeoutMs) {
       server.kill('SIGKILL');
