@@ -1,12 +1,13 @@
 import { expect, it } from '@jest/globals';
-import { Module } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { Job } from 'bullmq';
 import { createLogger, type QueuePayloads } from '#platform';
 import { eventually } from '../../../test/support/eventually.js';
+import { DeliveriesProcessor } from './dispatch/deliveries.processor.js';
 import { PollProcessor } from './poll/poll.processor.js';
 import { RelayProcessor } from './relay/relay.processor.js';
-import { POLL, RELAY } from './tokens.js';
+import { DISPATCH, POLL, RELAY } from './tokens.js';
 
 it('a worker that stops does not wait for the running work of one role before it stops the other roles', async () => {
   let end = (): void => undefined;
@@ -41,6 +42,29 @@ it('a worker that stops does not wait for the running work of one role before it
   const closing = app.close().then(() => (closed = true));
   await eventually('the relay is stopped', () => relayStopped);
   expect(closed).toBe(false);
+  end();
+  await closing;
+});
+
+it('a worker that stops takes no further deliveries while it waits for its attempts to end', async () => {
+  let end = (): void => undefined;
+  const attempts = new Promise<void>((resolve) => (end = resolve));
+  const role = {
+    deliveries: { work: () => Promise.resolve(), drain: () => attempts },
+  };
+  @Module({ providers: [DeliveriesProcessor, { provide: DISPATCH, useValue: role }] })
+  class Dispatch implements BeforeApplicationShutdown {
+    async beforeApplicationShutdown(): Promise<void> {
+      await role.deliveries.drain();
+    }
+  }
+  const app = await NestFactory.createApplicationContext(Dispatch, { logger: false });
+  let isPaused = false;
+  Object.assign(app.get(DeliveriesProcessor), {
+    _worker: { pause: () => Promise.resolve((isPaused = true)) },
+  });
+  const closing = app.close();
+  await eventually('the worker takes no jobs', () => isPaused);
   end();
   await closing;
 });

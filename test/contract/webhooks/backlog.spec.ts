@@ -58,8 +58,7 @@ const keyOf = (id: string, name: string): string =>
 const probeNow = (id: string): Promise<number> => on.harness.redis.hdel(keyOf(id, 'backlog'), 'probedAt');
 /** Marks the whole log as dispatched and trims it to `maxCount` events. */
 async function trimLog(maxCount: number): Promise<void> {
-  const counters = `${on.harness.prefix}:{${ACCOUNT}}:events:counters`;
-  await on.harness.redis.hset(counters, 'dispatched', (await on.harness.log.end(ACCOUNT)).position);
+  await on.harness.markDispatched();
   await on.harness.log.trim(ACCOUNT, { maxAgeMs: 3_600_000, maxCount });
 }
 

@@ -29,10 +29,10 @@ class ByHand {
     return byHand;
   }
 
-  async claim(): Promise<Claimed> {
+  async claim(maxDeliveries = 1_000): Promise<Claimed> {
     const claimed = await on.harness.deliveries.claim(ACCOUNT, this.id, {
       defaultConcurrency: 20,
-      maxDeliveries: 1_000,
+      maxDeliveries,
       leaseMs: 60_000,
     });
     if (claimed.kind === 'ended') throw new Error('ended');
@@ -322,6 +322,22 @@ describe('a webhook whose attempts all fail', () => {
     status = 200;
     await eventually('the retry succeeds', async () => (await statusOf(second)) === 'succeeded');
     expect((await on.harness.endpoints.find(ACCOUNT, id))?.enabled).toBe(true);
+  });
+
+  it('is not disabled if an attempt has succeeded since the failure that would disable it', async () => {
+    const byHand = await ByHand.of(2);
+    const [failing, working] = [await byHand.claim(1), await byHand.claim(1)];
+    await byHand.settle(failing, 'failed');
+    const only = { failingMs: 3_600_000 };
+    const pace = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:speed`;
+    await on.harness.redis.hset(pace, 'failingSince', Date.now() - 3_700_000);
+    await byHand.settle(working, 'succeeded');
+    const disable = (): Promise<boolean> => on.harness.endpointStore.disable(ACCOUNT, byHand.id, 'x', only);
+    expect(await disable()).toBe(false);
+    await on.harness.redis.hset(pace, 'failingSince', Date.now() - 3_500_000);
+    expect(await disable()).toBe(false);
+    await on.harness.redis.hset(pace, 'failingSince', Date.now() - 3_700_000);
+    expect(await disable()).toBe(true);
   });
 
   it('keeps the time of the first failure until an attempt succeeds or the webhook is disabled', async () => {

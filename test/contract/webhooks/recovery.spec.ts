@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { createLogger } from '#platform';
 import { type DeliveryStore, deliveryId, type ReplayScope, EventReplayer } from '#webhooks';
 import { ACCOUNT } from './webhook-harness.js';
@@ -65,6 +65,39 @@ async function failing(count: number): Promise<string> {
   await awayFor(id, AWAY_MS);
   return id;
 }
+
+describe('the deliveries of a webhook', () => {
+  it('are claimed again at once if the client repeats a claim whose reply was lost with the connection', async () => {
+    const id = await subscribe(true);
+    await dispatched(3);
+    const call = jest.spyOn(on.harness.redis, 'call');
+    const claimed = await claim(id);
+    const [command, args] = call.mock.lastCall as unknown as [string, string[]];
+    call.mockRestore();
+    const reply = (await on.harness.redis.call(command, args)) as unknown[];
+    expect(claimed).toHaveLength(1);
+    expect(reply[5]).toBe(claimed[0]?.id);
+    await settle(claimed, 'succeeded');
+    expect(await claim(id)).toHaveLength(1);
+  });
+
+  it('are ended by a worker at once if the process that disabled the webhook is interrupted', async () => {
+    const id = await failing(600);
+    const { deliveries, endpointStore, redis } = on.harness;
+    await deliveries.endPending(ACCOUNT, 'whk_none');
+    await endpointStore.disable(ACCOUNT, id, 'x');
+    const call: typeof redis.call = redis.call.bind(redis);
+    const interrupted = jest.spyOn(redis, 'call');
+    interrupted.mockImplementationOnce(call).mockRejectedValueOnce(new Error('interrupted'));
+    await expect(deliveries.endPending(ACCOUNT, id)).rejects.toThrow('interrupted');
+    interrupted.mockRestore();
+    const due: string[] = [];
+    for await (const ids of deliveries.overdue(ACCOUNT)) due.push(...ids);
+    expect(due).toEqual([id]);
+    await deliveries.endPending(ACCOUNT, id);
+    expect((await deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' })).deliveries).toEqual([]);
+  });
+});
 
 describe('a successful delivery to a webhook that was failing', () => {
   it('makes a few waiting deliveries due at once; each further success makes a few more due', async () => {

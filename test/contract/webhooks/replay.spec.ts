@@ -61,6 +61,7 @@ async function apart(count: number): Promise<LoggedEvent[]> {
 describe('a replay', () => {
   it('ends at the first event for which the backlog has no room, even if there is room again later', async () => {
     const events = await on.harness.record(1_201);
+    await on.harness.markDispatched();
     const id = await subscribe({ ordered: true });
     const { deliveries, endpointStore, log, jobs, redis, prefix } = on.harness;
     const backlog = `${prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`;
@@ -195,9 +196,7 @@ describe('a replay', () => {
   it('sends only the events that the event log still contains', async () => {
     await on.harness.record(600);
     const id = await subscribe();
-    // Marks the whole log as dispatched.
-    const counters = `${on.harness.prefix}:{${ACCOUNT}}:events:counters`;
-    await on.harness.redis.hset(counters, 'dispatched', (await on.harness.log.end(ACCOUNT)).position);
+    await on.harness.markDispatched();
     await on.harness.log.trim(ACCOUNT, { maxAgeMs: 3_600_000, maxCount: 7 });
     expect(await replay(id, { since: 1 })).toBe(7);
   });

@@ -77,13 +77,26 @@ describe('a request to deliver one event to one webhook', () => {
   });
 
   it('creates a delivery that waits for the earlier pending events of the contact, if the webhook is ordered', async () => {
-    const [early, late] = await on.harness.record(2);
+    const [early, late] = await on.dispatched(2);
     const id = await subscribe({ ordered: true });
     await deliver(id, late);
     await deliver(id, early);
     const first = deliveryId(early?.id ?? '', id);
     expect(await find(late, id)).toMatchObject({ blockedBy: first });
     expect(await claimed(id)).toEqual([early?.id]);
+  });
+
+  it('is refused for an event that is not dispatched yet if the webhook is ordered, because an earlier event of the contact would be delivered after it', async () => {
+    const id = await subscribe({ ordered: true });
+    await on.dispatched(1);
+    const [early, late] = await on.harness.record(2);
+    await expect(deliver(id, late)).rejects.toThrow(/ordered, and this or an earlier event/);
+    await on.harness.dispatcher.dispatch(
+      ACCOUNT,
+      [early, late].flatMap((event) => event ?? []),
+    );
+    expect(await deliver(id, late)).toMatchObject({ kind: 'due' });
+    expect(await find(late, id)).toMatchObject({ blockedBy: expect.stringMatching(/^dlv_/) });
   });
 
   it('is refused for an event that waits for room in the backlog of an ordered webhook, and for every later event', async () => {
@@ -98,7 +111,7 @@ describe('a request to deliver one event to one webhook', () => {
     for (const backlog of backlogs) await on.harness.redis.zremrangebyrank(backlog, 0, 999);
     const [ordered = '', other = ''] = ids;
     for (const event of [...waiting, undispatched])
-      await expect(deliver(ordered, event)).rejects.toThrow(/ordered, and earlier events wait/);
+      await expect(deliver(ordered, event)).rejects.toThrow(/ordered, and this or an earlier event/);
     expect(await deliver(other, waiting[1])).toMatchObject({ kind: 'due' });
     expect(await find(undispatched, ordered)).toBeUndefined();
   });
@@ -120,15 +133,21 @@ describe('a request to deliver one event to one webhook', () => {
     expect(await find(event, id)).toBeUndefined();
   });
 
-  it('is refused while the webhook has the maximum number of pending deliveries', async () => {
+  it('is refused while the webhook has the maximum number of pending deliveries, and so is the retry of a delivery', async () => {
     const [event] = await on.harness.record(1);
     const id = await subscribe();
+    const [finished] = await on.dispatched(1);
+    await settle(id, { status: 'succeeded' });
+    const retry = (): Promise<string> =>
+      on.harness.deliveries.retry(ACCOUNT, deliveryId(finished?.id ?? '', id));
     const pending = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`;
     const members = Array.from({ length: 20_000 }, (_, i) => [i, `dlv_${i}`]);
     for (let i = 0; i < members.length; i += 1_000)
       await on.harness.redis.zadd(pending, ...members.slice(i, i + 1_000).flat());
     await expect(deliver(id, event)).rejects.toThrow(/maximum number of pending deliveries/);
-    await on.harness.redis.zrem(pending, 'dlv_1');
+    expect(await retry()).toBe('full');
+    await on.harness.redis.zrem(pending, 'dlv_1', 'dlv_2');
     expect(await deliver(id, event)).toMatchObject({ kind: 'due' });
+    expect(await retry()).toBe('retried');
   });
 });

@@ -125,6 +125,12 @@ export class WebhookHarness {
       this.logger,
     );
     this.jobs.runners.push(runner);
+    const drain = runner.drain.bind(runner);
+    // As in a worker, a process that stops takes no further jobs.
+    runner.drain = (deadlineMs) => {
+      this.jobs.runners.splice(this.jobs.runners.indexOf(runner), 1);
+      return drain(deadlineMs);
+    };
     return runner;
   }
 
@@ -150,9 +156,15 @@ export class WebhookHarness {
     return (await this.log.read(ACCOUNT, end, count)).events;
   }
 
+  /** Marks all events of the log as dispatched. */
+  async markDispatched(): Promise<void> {
+    const { position } = await this.log.end(ACCOUNT);
+    await this.redis.hset(`${this.prefix}:{${ACCOUNT}}:events:counters`, 'dispatched', position);
+  }
+
   async close(): Promise<void> {
     this.jobs.stop();
-    await Promise.all(this.jobs.runners.map((runner) => runner.drain(0)));
+    await Promise.all([...this.jobs.runners].map((runner) => runner.drain(0)));
     await Promise.all(this.clients.map((client) => client.close()));
     await closeRedis(this.redis);
   }

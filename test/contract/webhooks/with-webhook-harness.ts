@@ -40,10 +40,11 @@ export class WithWebhookHarness {
     return receiver;
   };
 
-  /** Records events and creates their deliveries. */
+  /** Records events, creates their deliveries, and marks the log as dispatched. */
   readonly dispatched = async (count: number): Promise<LoggedEvent[]> => {
     const events = await this.harness.record(count);
     await this.harness.dispatcher.dispatch(ACCOUNT, events);
+    await this.harness.markDispatched();
     return events;
   };
 }

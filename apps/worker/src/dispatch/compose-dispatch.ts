@@ -32,6 +32,7 @@ import { EventDispatch } from './event-dispatch.js';
 
 /** The objects of the role `dispatch`. */
 export interface DispatchRole {
+  recent: RecentEventCache;
   deliveries: DeliveryRunner;
   dispatch: EventDispatch;
   rounds: RoundSchedule;
@@ -79,6 +80,7 @@ export function composeDispatch(
     logSurvey: new RedisEventLogTrimSchedule(redis, prefix, retention.events),
   });
   return {
+    recent,
     deliveries,
     dispatch: new EventDispatch(dispatcher, redis, notifier, prefix, logger),
     rounds: new RoundSchedule(agenda, rounds, logger, core.wakeUps.dispatch),

@@ -1,5 +1,5 @@
 import { Processor } from '@nestjs/bullmq';
-import { Inject } from '@nestjs/common';
+import { Inject, type OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import type { QueuePayloads } from '#platform';
 import { QueueProcessor } from '../processor.js';
@@ -12,9 +12,14 @@ import type { DispatchRole } from './compose-dispatch.js';
  * block a job. Jobs wait while the process has no slot for attempts, so that other processes take further jobs.
  */
 @Processor('deliveries', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
-export class DeliveriesProcessor extends QueueProcessor {
+export class DeliveriesProcessor extends QueueProcessor implements OnModuleDestroy {
   constructor(@Inject(DISPATCH) private readonly role: Pick<DispatchRole, 'deliveries'>) {
     super();
+  }
+
+  /** Stops taking jobs, so that they wake workers that go on. */
+  async onModuleDestroy(): Promise<void> {
+    await this.worker.pause(true);
   }
 
   override process({ data }: Job<QueuePayloads['deliveries']>): Promise<void> {

@@ -47,6 +47,11 @@ export class DispatchModule implements OnModuleDestroy, BeforeApplicationShutdow
   ) {
     watch.follow(role.rounds);
     watch.follow(role.dispatch);
+    watch.follow({
+      removed: (account) => {
+        role.recent.forget(account);
+      },
+    });
   }
 
   /**

@@ -165,7 +165,8 @@ export class DeliveryRunner {
 
   private async claimAll(account: string, endpointId: string): Promise<void> {
     const key = keyOf(account, endpointId);
-    for (let more = true; more && !this.draining;) {
+    let more = true;
+    while (more && !this.draining) {
       const room = await this.slots.acquire(key, MAX_CLAIMED);
       if (room === 0) {
         // Attempts of the endpoint are running in this process. When one of them ends, its slot becomes free and the
@@ -178,6 +179,8 @@ export class DeliveryRunner {
       }
       more = await this.claim(account, endpointId, room);
     }
+    // This process claims no further deliveries, so another one must do it.
+    if (more) await this.wake(account, endpointId, 0);
   }
 
   /**
@@ -335,7 +338,7 @@ export class DeliveryRunner {
     const last = attempt.error ?? `status ${String(attempt.statusCode)}`;
     const hours = (failingMs / 3_600_000).toFixed(1);
     const reason = `All attempts failed for ${hours} hours. Last error: ${last}.`;
-    return this.endpoints.disable(account, id, reason, url);
+    return this.endpoints.disable(account, id, reason, { url, failingMs: this.settings.disableAfterMs });
   }
 
   /**
@@ -354,7 +357,7 @@ export class DeliveryRunner {
     if (decision.kind !== 'gone') return result;
     for (;;) {
       try {
-        if (await this.endpoints.disable(account, id, decision.reason, url)) return result;
+        if (await this.endpoints.disable(account, id, decision.reason, { url })) return result;
         const current = await this.endpoints.find(account, id);
         const hasMoved = current !== undefined && current.enabled && current.url !== url;
         return hasMoved ? { ...result, decision: { kind: 'retry', waitMs: 0 } } : result;

@@ -4,7 +4,11 @@ import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-stor
 import type { Delivery } from './delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { tryToWakeWorker } from './wake-worker.js';
-import { createWebhookDisabledError, WebhookStateConflictError } from '../endpoint/webhook-state-conflict.js';
+import {
+  createBacklogFullError,
+  createWebhookDisabledError,
+  WebhookStateConflictError,
+} from '../endpoint/webhook-state-conflict.js';
 
 /** The operations on deliveries that the API offers to callers: find, list and retry. */
 export class DeliveryManager {
@@ -49,6 +53,8 @@ export class DeliveryManager {
         throw new WebhookStateConflictError(
           `The event ${delivery.eventId} was removed from the log, so it cannot be delivered.`,
         );
+      case 'full':
+        throw createBacklogFullError();
       case 'disabled':
         throw createWebhookDisabledError('The event would not be delivered');
       case 'removed':

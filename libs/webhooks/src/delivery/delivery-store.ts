@@ -126,7 +126,7 @@ export interface DeliveryQuery {
  * Result of a retry that a caller requested. `lost`: the delivery is finished, and the event log no longer contains
  * its event. `disabled` or `removed`: the webhook is disabled or was removed. `unknown`: the delivery does not exist.
  */
-export type RetryResult = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
+export type RetryResult = 'retried' | 'lost' | 'full' | 'disabled' | 'removed' | 'unknown';
 
 /**
  * Result of a request to deliver one event to one endpoint now. `due`: the delivery is pending, and due as soon as

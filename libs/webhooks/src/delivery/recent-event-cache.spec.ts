@@ -24,7 +24,7 @@ describe('the cache of recent events', () => {
   });
 
   it('that is too large evicts the oldest events, and then covers a shorter range of the log', () => {
-    const recent = new RecentEventCache(3_000);
+    const recent = new RecentEventCache(4_000);
     const large = JSON.stringify('x'.repeat(700));
     for (const n of [1, 2, 3, 4]) recent.add('a', [event(n, large)]);
     expect([1, 2, 3, 4].map((n) => recent.contentOf('a', `evt_${n}`) !== undefined)).toEqual([

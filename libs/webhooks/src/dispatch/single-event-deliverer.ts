@@ -5,7 +5,11 @@ import type { DeliveryStore } from '../delivery/delivery-store.js';
 import { type Delivery, deliveryId } from '../delivery/delivery.js';
 import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { createWebhookDisabledError, WebhookStateConflictError } from '../endpoint/webhook-state-conflict.js';
+import {
+  createBacklogFullError,
+  createWebhookDisabledError,
+  WebhookStateConflictError,
+} from '../endpoint/webhook-state-conflict.js';
 
 /** Result of a requested delivery: the delivery, or the information that the endpoint or the event does not exist. */
 export type RequestedDelivery =
@@ -40,12 +44,10 @@ export class SingleEventDeliverer {
       case 'disabled':
         throw createWebhookDisabledError('The event would not be delivered');
       case 'full':
-        throw new WebhookStateConflictError(
-          'The webhook has the maximum number of pending deliveries. Request the delivery again when there are fewer.',
-        );
+        throw createBacklogFullError();
       case 'waiting':
         throw new WebhookStateConflictError(
-          'The webhook is ordered, and earlier events wait for room in its backlog. An event that matches the filter of the webhook is delivered after them. Request the delivery of another event again when no event waits.',
+          'The webhook is ordered, and this or an earlier event has not become a delivery yet. An event that matches the filter of the webhook is delivered in its turn. Request the delivery of another event again later.',
         );
       case 'due': {
         await tryToWakeWorker(this.jobs, this.logger, account, endpointId);

@@ -12,6 +12,14 @@ export function contactFilterSizeInBytes(contactIds: readonly string[] | null): 
   return (contactIds ?? []).reduce((sum, id) => sum + Buffer.byteLength(id), 0);
 }
 
+/** Which endpoints {@link EndpointStore.disable} disables. */
+export interface DisableCondition {
+  /** URL whose attempts failed. */
+  url?: string;
+  /** Time for which all attempts must have failed, in milliseconds. */
+  failingMs?: number;
+}
+
 /** Stores the endpoints of all accounts. */
 export interface EndpointStore {
   /**
@@ -53,7 +61,8 @@ export interface EndpointStore {
   /**
    * Disables an endpoint and records the event `webhook.disabled`, in one atomic step. Returns false if the endpoint
    * was not enabled.
-   * @param url URL whose attempts failed; if the endpoint has another URL now, does nothing and returns false
+   * @param only restricts the endpoints that are disabled; if the endpoint is another one now, does nothing and returns
+   * false
    */
-  disable(account: string, id: string, reason: string, url?: string): Promise<boolean>;
+  disable(account: string, id: string, reason: string, only?: DisableCondition): Promise<boolean>;
 }

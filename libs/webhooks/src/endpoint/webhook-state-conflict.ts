@@ -17,3 +17,10 @@ export function createWebhookDisabledError(consequence: string): WebhookStateCon
     `The webhook is disabled. ${consequence}; enable the webhook first: PATCH it with {"enabled": true}.`,
   );
 }
+
+/** Returns the error for a request that fails because the webhook has the maximum number of pending deliveries. */
+export function createBacklogFullError(): WebhookStateConflictError {
+  return new WebhookStateConflictError(
+    'The webhook has the maximum number of pending deliveries. Request the delivery again when there are fewer.',
+  );
+}

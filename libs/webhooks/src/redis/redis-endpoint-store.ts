@@ -1,6 +1,7 @@
 import { appendEventsLuaArguments, eventLogRedisKeys, type NewEvent } from '#events';
 import { accountKeys, type AccountKeys, type Clock, LuaScript, type RedisClient } from '#platform';
 import {
+  type DisableCondition,
   type EndpointStore,
   contactFilterSizeInBytes,
   MAX_ENDPOINTS_PER_ACCOUNT,
@@ -106,7 +107,12 @@ export class RedisEndpointStore implements EndpointStore {
     }
   }
 
-  async disable(account: string, id: string, reason: string, url?: string): Promise<boolean> {
+  async disable(
+    account: string,
+    id: string,
+    reason: string,
+    { url, failingMs }: DisableCondition = {},
+  ): Promise<boolean> {
     const after = await this.replace(
       account,
       id,
@@ -122,6 +128,7 @@ export class RedisEndpointStore implements EndpointStore {
           data: { webhook: toPublicEndpoint(disabled), reason },
         },
       ],
+      failingMs,
     );
     return after !== undefined;
   }
@@ -129,12 +136,14 @@ export class RedisEndpointStore implements EndpointStore {
   /**
    * Replaces an endpoint and records the events that report the change, such as `webhook.disabled`, in one atomic step.
    * Returns undefined if the endpoint does not exist, or if `change` returns undefined.
+   * @param failingMs if given, only replaces an endpoint whose attempts have all failed for this time, in milliseconds
    */
   private async replace(
     account: string,
     id: string,
     change: (before: StoredEndpoint) => StoredEndpoint | undefined,
     eventsOf: (after: StoredEndpoint) => NewEvent[],
+    failingMs?: number,
   ): Promise<StoredEndpoint | undefined> {
     const keys = this.keys(account);
     // The loop repeats only if another process changed the endpoint between the read and the write.
@@ -160,10 +169,12 @@ export class RedisEndpointStore implements EndpointStore {
           ...bytesOf(before, after),
           resetsPace: before.enabled === after.enabled && before.url === after.url ? 0 : 1,
           maxBytes: MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT,
+          failingMs: failingMs ?? '',
           events: appendEventsLuaArguments(account, eventsOf(after)),
         },
       );
       if (done === 'filters') throw filtersConflict();
+      if (done === 'works') return undefined;
       if (done === 'replaced') return after;
     }
   }

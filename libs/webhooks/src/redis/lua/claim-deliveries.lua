@@ -32,6 +32,14 @@ local stored, record = endpoint_record(endpoint)
 if not record or not record.enabled then return nil end
 keep_older_builds_off(endpoint)
 return_expired(endpoint)
+-- If the reply of this claim was lost with the connection, the client sends the claim again. It then claims the same
+-- deliveries, which would otherwise wait until the leases end.
+local latest = redis.call('ZRANGE', inflight(endpoint), -1, -1)[1]
+if latest and redis.call('HGET', delivery(latest), 'claim') == claim then
+  for _, id in ipairs(redis.call('ZRANGE', inflight(endpoint), 0, -1)) do
+    if redis.call('HGET', delivery(id), 'claim') == claim then take_back(endpoint, id, NOW) end
+  end
+end
 local _, slots = slots_of(endpoint, record, default)
 local free = slots - redis.call('ZCARD', inflight(endpoint))
 local tokens, filled_at = tokens_of(endpoint, record)

@@ -16,14 +16,19 @@
 -- @arg grows         '1' if its filter grows.
 -- @arg resets_pace   '1' if the endpoint starts with a new pace: it is enabled or disabled, or its URL changes.
 -- @arg max_bytes     Maximum total size of all filters in bytes.
+-- @arg failing_ms    Only replaces an endpoint whose attempts have all failed for this time in ms; '' for any.
 -- @args events       Events to append (`appendEventsLuaArguments`).
--- @reply             'replaced', 'other' if the endpoint changed, or 'filters' if the filters would exceed their
---                    limit.
+-- @reply             'replaced', 'other' if the endpoint changed, 'filters' if the filters would exceed their limit, or
+--                    'works' if an attempt succeeded meanwhile.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/filters.lua"
 --- @include "includes/revision.lua"
 
 if redis.call('HGET', webhooks, id) ~= expected then return 'other' end
+if failing_ms ~= '' then
+  local since, time = tonumber(redis.call('HGET', speed, 'failingSince')), redis.call('TIME')
+  if not since or time[1] * 1000 + time[2] / 1000 - since < tonumber(failing_ms) then return 'works' end
+end
 if grows == '1' and not keep_filters(webhooks, filters, id, tonumber(bytes), max_bytes) then return 'filters' end
 redis.call('HSET', filters, id, bytes)
 change_revision(revision)

@@ -2,7 +2,8 @@
 -- @key webhooks    Hash of the account's endpoints.
 -- @arg base        Prefix of the account's keys.
 -- @arg id          The delivery's id.
--- @reply           'retried', or why not: 'unknown' (delivery), 'disabled' or 'removed' (endpoint), 'lost' (event).
+-- @reply           'retried', or why not: 'unknown' (delivery), 'disabled' or 'removed' (endpoint), 'lost' (event),
+--                 'full' (backlog).
 --- @include "includes/creation.lua"
 --- @include "@events/lua/includes/logged-event.lua"
 
@@ -15,6 +16,7 @@ if status == 'pending' then
   return 'retried'
 end
 if not logged_event(base .. 'events', position, event) then return 'lost' end
+if pending_of(endpoint) >= MAX_PENDING then return 'full' end
 restart(endpoint, id, status)
 write_pending()
 return 'retried'

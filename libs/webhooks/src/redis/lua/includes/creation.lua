@@ -90,10 +90,11 @@ local function write_pending()
 end
 
 -- True if the event at this position must wait until the events before it have become deliveries of an ordered
--- endpoint. Refills create their deliveries in the order of the log. That includes events after the end of the range:
--- they extend the range when they are dispatched.
+-- endpoint: while some of them are not dispatched, or the backlog has no room for them. Refills create their deliveries
+-- in the order of the log. That includes events after the end of the range: they extend the range when they are
+-- dispatched.
 local function waits_in_order(endpoint, position)
   if not endpoint_of(endpoint).ordered then return false end
-  local from = behind(endpoint)
-  return from and not is_after(from, position)
+  local from, dispatched = behind(endpoint), redis.call('HGET', base .. 'events:counters', 'dispatched')
+  return not dispatched or is_after(position, dispatched) or (from and not is_after(from, position))
 end
