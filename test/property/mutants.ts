@@ -100,9 +100,9 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   ),
   patched(
     'sweeps never run',
-    'poll/contact-poller.ts',
-    'return pollState.completeAt + this.settings.sweepMs <= now;',
-    'return false;',
+    'poll/sweep.ts',
+    'return completeAt === undefined || completeAt + intervalMs <= now;',
+    'return completeAt === undefined || completeAt + intervalMs < 0;',
   ),
   patched(
     'messages with changing flags are not polled again',
