@@ -39,6 +39,28 @@ describe('an older message whose page upstream cannot return', () => {
     );
     expect((await harness.store.overview(ACCOUNT)).skipped).toBe(1);
   });
+
+  it('does not prevent the sweeps of a contact with more messages than the largest page contains', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(150);
+    harness.control('settings', { failingMessageIds: [ids.at(-121)] });
+    const poller = harness.poller(harness.source, 'silent', { sweepMs: 0, pageRetriesMs: [] });
+    for (let sweeps = 0; sweeps < 3; sweeps += 1)
+      expect(await poller.runDeepRead(ACCOUNT, contactId, 'poll')).toBe(true);
+  });
+});
+
+describe('a new message on a later page that upstream cannot return', () => {
+  it('does not hide the other messages of a burst that fills page 1', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(50);
+    const fresh = harness.createMessages(contactId, { count: 30, intervalMs: 10 });
+    const failing = fresh.at(-25);
+    harness.control('settings', { failingMessageIds: [failing] });
+    for (let polls = 0; polls < 3; polls += 1) await pollAsWorker(contactId);
+    expect(await here.messageEvents()).toEqual(received(fresh.filter((id) => id !== failing)));
+    expect((await harness.store.overview(ACCOUNT)).skipped).toBe(1);
+  });
 });
 
 describe('a message whose page upstream cannot return', () => {

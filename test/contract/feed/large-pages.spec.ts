@@ -142,6 +142,27 @@ describe('a page limit above 20', () => {
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
+  it('does not prevent the check of flags of older messages if upstream refuses the limit', async () => {
+    const { harness } = here;
+    const { source } = harness;
+    const { source: refusing } = watched((account, contactId, page, limit, purpose) =>
+      limit > 20
+        ? Promise.reject(new UpstreamStatusError(400, 'limit must be at most 20', undefined))
+        : source.listMessages(account, contactId, page, limit, purpose),
+    );
+    const { contactId } = await here.createKnownContact(45);
+    const timestamp = Date.now() - 3_600_000;
+    const [sent = ''] = harness.createMessages(contactId, { direction: 'outbound', timestamp });
+    harness.createMessages(contactId, { count: 30, timestamp: timestamp + 1_000, intervalMs: 10 });
+    await harness.sweep();
+    await harness.sweep();
+    expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.limit).toBe(100);
+    harness.control('messages/flags', { id: sent, delivered: true });
+    harness.store.aheadMs += 2 * 3_600_000;
+    expect(await harness.poller(refusing).runDeepRead(ACCOUNT, contactId, 'poll')).toBe(true);
+    expect(await here.messageEvents()).toContain(`message.delivered ${sent}`);
+  });
+
   it('is requested again by the next sweep after upstream failed to return one long page', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(145);

@@ -49,6 +49,25 @@ describe('after Redis lost its writes of the last few seconds,', () => {
     expect(lost.some((other) => other.id === last[0]?.id)).toBe(false);
   });
 
+  it('a new deletion of a message never has the id of a lost deletion', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(5);
+    const before = await RedisBackup.create(harness.redis, harness.prefix);
+    const [id = ''] = ids;
+    const deletion = async (): Promise<string | undefined> => {
+      harness.control('messages/delete', { id });
+      await here.readAllMinutesApart(contactId, 2);
+      return (await harness.events()).find(({ type }) => type === 'message.deleted')?.id;
+    };
+    const lost = await deletion();
+    harness.control('messages/restore', { id });
+    await here.readAll(contactId);
+    await before.restore(here.redis);
+    const emitted = await deletion();
+    expect(emitted).toMatch(/^evt_/);
+    expect(emitted).not.toBe(lost);
+  });
+
   it('a poll that began before the loss commits nothing, because events that it relies on may be lost', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);

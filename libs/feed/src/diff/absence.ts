@@ -12,6 +12,8 @@ export interface AbsenceInput {
   seen: Pick<ReadonlySet<string>, 'has' | 'size'>;
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
+  /** New revisions are above this number, because lower revisions may belong to lost events. */
+  revisionFloor: number;
   /**
    * A message counts as deleted if two reads of all pages do not contain it. This is the minimum time between
    * these two reads, in milliseconds.
@@ -44,12 +46,19 @@ export interface AbsenceInput {
   lastShownAt?: number;
 }
 
+/** A deleted message, with its revisions before and after the deletion. */
+export interface DeletedMessage {
+  id: string;
+  revisionBefore: number;
+  revision: number;
+}
+
 /** Decision about the known messages that a read of all pages did not return. */
 export interface AbsenceResult {
   /** New snapshots of the messages that became missing or deleted, by message id. */
   known: Map<string, KnownMessage>;
-  /** Deleted messages, with the revision before the deletion. */
-  deleted: { id: string; revision: number }[];
+  /** Deleted messages. */
+  deleted: DeletedMessage[];
   /** Number of missing messages if an outage is more likely than deletions; otherwise 0. */
   suspected: number;
   /** True if only a later read of all pages can decide whether some missing messages were deleted. */
@@ -136,8 +145,9 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
       result.suspected = missing.length;
       waiting += 1;
     } else {
-      result.known.set(id, { ...withoutMissingSince(before), deleted: true, revision: before.revision + 1 });
-      result.deleted.push({ id, revision: before.revision });
+      const revision = Math.max(before.revision, input.revisionFloor) + 1;
+      result.known.set(id, { ...withoutMissingSince(before), deleted: true, revision });
+      result.deleted.push({ id, revisionBefore: before.revision, revision });
     }
   }
   return { ...result, pending: waiting > 0 };
@@ -208,7 +218,7 @@ export const REAPPEARANCE_EVENT_CHANGES = { deleted: { from: true, to: false } }
  */
 export function createMessageDeletionEvent(
   contactId: string,
-  { id, revision }: { id: string; revision: number },
+  { id, revision }: DeletedMessage,
   last: Readonly<Record<string, unknown>> | undefined,
   send: BoundSend | undefined,
 ): NewEvent {
@@ -217,7 +227,7 @@ export function createMessageDeletionEvent(
     type: 'message.deleted',
     contactId,
     subject: eventSubjectOfMessage(contactId, id),
-    revision: revision + 1,
+    revision,
     data: { contactId, message: last ?? { id }, ...ours, changes: DELETION_EVENT_CHANGES },
     ...(trace === undefined ? {} : { trace }),
   };

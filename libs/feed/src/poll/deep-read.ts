@@ -169,9 +169,24 @@ export class DeepRead {
 
   private async readUnsettledNewestFirst(): Promise<'all' | 'end' | 'stopped'> {
     const limit = this.pages.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-    // With the documented limit, the read starts at page 2, because page 1 is the head, and each read of the newest
-    // messages reads the head.
-    for (let page = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? 1 : 2; page <= MAX_PAGES; page += 1) {
+    if (limit <= DOCUMENTED_MAX_MESSAGES_PER_PAGE) return this.readUnsettledFrom(2, limit);
+    try {
+      return await this.readUnsettledFrom(1, limit);
+    } catch (error) {
+      if (!this.reader.askedForLargePage || !mayBeCausedByPageSize(error)) throw error;
+      this.refusesLargePages = true;
+      this.pages.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+      this.beginPass();
+      return this.readUnsettledFrom(2, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
+    }
+  }
+
+  /**
+   * Reads pages of a newest-first list until all messages are found whose flags may still change. With the documented
+   * limit, the read begins at page 2, because page 1 is the head, and each read of the newest messages reads the head.
+   */
+  private async readUnsettledFrom(first: number, limit: number): Promise<'all' | 'end' | 'stopped'> {
+    for (let page = first; page <= MAX_PAGES; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.take(page, limit);
       if (read === undefined) return 'stopped';
@@ -232,17 +247,15 @@ export class DeepRead {
       this.pages.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       return this.passOf(DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     };
-    if (this.pages.limit === undefined) {
-      const first = await this.findLimit();
-      return first === undefined ? 'stopped' : this.passOf(first.limit, first);
-    }
-    const { limit } = this.pages;
     try {
-      return await this.passOf(limit);
+      if (this.pages.limit !== undefined) return await this.passOf(this.pages.limit);
+      const first = await this.findLimit();
+      return first === undefined ? 'stopped' : await this.passOf(first.limit, first);
     } catch (error) {
-      // Upstream may no longer accept the large page limit, so the pages are read with the documented limit.
-      if (limit !== LARGE_PAGE_LIMIT || !this.reader.askedForLargePage || !mayBeCausedByPageSize(error))
-        throw error;
+      // Upstream may no longer accept the large page limit, or a message makes a large page fail. The pages are then read
+      // with the documented limit.
+      const isLarge = this.pages.limit === LARGE_PAGE_LIMIT && this.reader.askedForLargePage;
+      if (!isLarge || !mayBeCausedByPageSize(error)) throw error;
       return small();
     }
   }

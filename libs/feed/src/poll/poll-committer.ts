@@ -93,6 +93,7 @@ export class PollCommitter {
     const sends = new Map([...uncommitted, ...found]);
     if (found.size > 0) this.uncommittedSends.set(keyOf(start), sends);
     const revisionFloor = resync === undefined ? state.pollState.revisionFloor : floorAfterLoss(state);
+    const newRevisionsAbove = Math.max(state.revisionFloor, revisionFloor ?? 0);
     const firstRead = this.firstRead(start, reading);
     const changes = diffMessages({
       contactId,
@@ -102,11 +103,11 @@ export class PollCommitter {
       volatility: unpackVolatileMessageFields(state.extension.volatile),
       sends,
       ...(firstRead === undefined ? {} : { firstRead }),
-      revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
+      revisionFloor: newRevisionsAbove,
     });
     const absence =
       reading.fullRead?.isStable === true
-        ? this.absences(start, reading, reading.fullRead, known)
+        ? this.absences(start, reading, reading.fullRead, known, newRevisionsAbove)
         : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
     const unreadable = addUnreadableElementHashes(state.pollState.unreadable, reading.unreadable);
@@ -334,6 +335,7 @@ export class PollCommitter {
     reading: PagesRead,
     { seen, knownBefore }: FullRead,
     all: ReadonlyMap<string, KnownMessage>,
+    revisionFloor: number,
   ): AbsenceResult {
     // Leaves out messages that became known during the deep read and are on none of its pages. These messages
     // are new, not missing.
@@ -358,6 +360,7 @@ export class PollCommitter {
       known,
       seen,
       now: state.now,
+      revisionFloor,
       minApartMs: this.settings.absenceMs,
       deletionsConfirmedAt: confirmedAt,
       isOutageLikely: isListSuspect || emptied,
@@ -380,7 +383,7 @@ export class PollCommitter {
       const last = await this.recordedMessages.lastRecordedForm(
         account,
         eventSubjectOfMessage(contactId, gone.id),
-        gone.revision,
+        gone.revisionBefore,
       );
       events.push(createMessageDeletionEvent(contactId, gone, last, sends.get(gone.id)));
     }

@@ -176,11 +176,11 @@ class HeadWalk {
     source: WalkSource,
     private readonly plan: HeadPlan,
   ) {
-    // If page 1 had to be read with a reduced limit, a single message probably makes pages fail. Another page that
-    // fails, perhaps because of a single message, is then read in parts. Without a reduced limit, the error of that
-    // page is thrown.
+    // If page 1 had to be read with a reduced limit, or earlier reads failed too, a single message probably makes pages
+    // fail. Another page that fails, perhaps because of a single message, is then read in parts. Otherwise, the error of
+    // that page is thrown.
     const isMessageFault = (error: unknown): boolean =>
-      this.headLimit !== undefined && mayBeCausedBySingleMessage(error);
+      (this.headLimit !== undefined || this.isMessageSuspected()) && mayBeCausedBySingleMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
     this.order = plan.order;
     this.hasMisplacedMessages = plan.hasMisplacedMessages;
