@@ -120,6 +120,40 @@ describe('the look-ups of a send', () => {
     await relayUntil(id, 'unknown');
   });
 
+  it('are made by only one process at a time, and are recorded, even if a look-up takes longer than its lease', async () => {
+    failPosts('resetBefore');
+    relay.harness.createContact(NUMBER);
+    await relay.harness.sweep();
+    const id = await accept();
+    const impatient = runner({ lookupLeaseMs: 300 });
+    await impatient.run(ACCOUNT, NUMBER);
+    const record = await relay.harness.sends.find(ACCOUNT, id);
+    if (record === undefined) throw new Error('the send was not found');
+    await relay.harness.sends.apply(ACCOUNT, record, {
+      transition: 'search_continued',
+      state: { ...record.state, notBefore: 0 },
+      laneDueInMs: 0,
+    });
+    let end = (): void => undefined;
+    const held = new Promise<void>((resolve) => (end = resolve));
+    const lookUp = jest.spyOn(relay.harness.lookup, 'lookUp').mockImplementationOnce(async () => {
+      await held;
+      return false;
+    });
+    const slow = impatient.run(ACCOUNT, NUMBER);
+    const began = performance.now();
+    await eventually('three leases have passed', async () => {
+      const due = await relay.harness.sends.dueLanes(ACCOUNT, 10);
+      if (due.length > 0) await impatient.run(ACCOUNT, NUMBER);
+      return performance.now() - began > 900;
+    });
+    expect(lookUp).toHaveBeenCalledTimes(1);
+    end();
+    await slow;
+    expect(outcomesOf(await find(id)).at(-1)).toBe('incomplete');
+    await relayUntil(id, 'unknown');
+  });
+
   it('are kept when the send is resolved, and are not part of events', async () => {
     failPosts('resetBefore');
     const id = await accept();

@@ -1,3 +1,4 @@
+import { pause } from '#platform';
 import { SimilarMessageCollector } from '../match/similar-message-collector.js';
 import type { Lookup, LookupOptions } from '../ports.js';
 import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
@@ -15,9 +16,11 @@ export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
 
 /**
  * Duration of the lease of a look-up, in milliseconds. No other process begins a look-up of the send meanwhile. If the
- * process dies during a look-up, the next look-up begins after the lease.
+ * process dies during a look-up, the next look-up begins after the lease. A running look-up renews its lease.
  */
 const LOOKUP_LEASE_MS = 30_000;
+/** Number of times that a look-up renews its lease within the duration of the lease. */
+const RENEWALS_PER_LEASE = 3;
 
 /**
  * Maximum age of the contact list for the last look-up of a send, in milliseconds. An older list may lack a new contact
@@ -39,6 +42,10 @@ export class SendLookupRunner {
     private readonly lookup: Lookup,
     private readonly settings: RelaySettings,
   ) {}
+
+  private get leaseMs(): number {
+    return this.settings.lookupLeaseMs ?? LOOKUP_LEASE_MS;
+  }
 
   /**
    * Returns the state change that starts the look-ups of a send whose POST had no clear outcome.
@@ -114,25 +121,23 @@ export class SendLookupRunner {
     const { now } = head;
     const { state } = head.record;
     // Without this lease, workers would begin further look-ups of the send during a slow one, all with the same requests.
-    const record = await this.store.apply(account, head.record, {
-      transition: 'lookup_begun',
-      state: { ...state, notBefore: now + LOOKUP_LEASE_MS },
-      laneDueInMs: LOOKUP_LEASE_MS,
-    });
-    if (record === undefined) return 0;
+    const begun = await this.store.apply(account, head.record, this.lease(head.record, now));
+    if (begun === undefined) return 0;
     const since = state.lookSince ?? now;
     // If `lookedAt` is absent, the last look-up failed or was suspended during an outage. The time since such a
     // look-up does not count as part of the confirmation period.
     const passedMs = Math.max(now - (state.lookedAt ?? now), 0);
     const leftMs = state.lookLeftMs ?? 0;
     const isFinalStep = passedMs >= leftMs;
-    const reads = new SimilarMessageCollector([record]);
-    const step = await runLookup(this.lookup, account, record.order.phoneNumber, {
+    const reads = new SimilarMessageCollector([begun]);
+    const reading = runLookup(this.lookup, account, begun.order.phoneNumber, {
       reads,
       ...(isFinalStep ? { minListReadAt: Math.max(since, now - MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS) } : {}),
       isListRequired: this.isPostedAfterLastLookup(state),
-      ...(isFinalStep ? this.unidentifiedContactsToRead(record, since, now) : {}),
+      ...(isFinalStep ? this.unidentifiedContactsToRead(begun, since, now) : {}),
     });
+    const record = await this.renewLeaseUntil(reading, account, begun, now);
+    const step = await reading;
     const { outcome } = step;
     const looked = await appendLookupWithCandidates(this.store, account, record, step, reads, now);
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
@@ -175,6 +180,47 @@ export class SendLookupRunner {
     });
     // `apply` returns undefined if the look-up has found the send's message. The lane can then continue at once.
     return waiting === undefined ? 0 : laneDueInMs;
+  }
+
+  /** Returns the change that begins or renews the lease of a look-up. */
+  private lease({ state }: SendRecord, now: number): StateChange {
+    return {
+      transition: 'lookup_begun',
+      state: { ...state, notBefore: now + this.leaseMs },
+      laneDueInMs: this.leaseMs,
+    };
+  }
+
+  /**
+   * Renews the lease of a look-up until the look-up has ended. Returns the send's record after the last renewal. If
+   * another process has changed the send, no longer renews the lease, and the result of the look-up is not stored.
+   * @param begun the send's record when the lease began, at `now`
+   */
+  private async renewLeaseUntil(
+    reading: Promise<LookupResult>,
+    account: string,
+    begun: SendRecord,
+    now: number,
+  ): Promise<SendRecord> {
+    const ended = new AbortController();
+    const end = (): void => {
+      ended.abort();
+    };
+    // Errors of the look-up are thrown where its result is used.
+    void reading.then(end, end);
+    const startedAt = performance.now();
+    let record = begun;
+    for (;;) {
+      await pause(this.leaseMs / RENEWALS_PER_LEASE, ended.signal);
+      if (ended.signal.aborted) return record;
+      const renewed = await this.store.apply(
+        account,
+        record,
+        this.lease(record, now + Math.round(performance.now() - startedAt)),
+      );
+      if (renewed === undefined) return record;
+      record = renewed;
+    }
   }
 
   /**

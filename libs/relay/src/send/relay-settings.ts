@@ -31,6 +31,8 @@ export interface RelaySettings {
    * that the posting process has died.
    */
   postTimeoutMs: number;
+  /** Replaces the duration of the lease of a look-up in tests, in milliseconds. */
+  lookupLeaseMs?: number;
 }
 
 /** Returns a send's confirmation period: how long it is looked up after its POST, in milliseconds. */
