@@ -50,6 +50,26 @@ describe('a circuit breaker', () => {
     await slow.answer();
   });
 
+  it('does not count failures of requests that it admitted before it was reset', async () => {
+    const circuit = new CircuitBreaker();
+    const silent: ((error: Error) => void)[] = [];
+    const running = Array.from({ length: 2 * FAILURES_UNTIL_BREAKER_OPENS }, () =>
+      circuit.run(() => new Promise<never>((_, reject) => silent.push(reject))),
+    );
+    const ends = Promise.allSettled(running);
+    const fail = async (from: number, to: number): Promise<void> => {
+      for (const reject of silent.slice(from, to)) reject(new UpstreamTimeoutError(1_000));
+      await Promise.allSettled(running.slice(from, to));
+    };
+    await fail(0, FAILURES_UNTIL_BREAKER_OPENS);
+    expect(circuit.isOpen()).toBe(true);
+    circuit.reset();
+    await fail(FAILURES_UNTIL_BREAKER_OPENS, 2 * FAILURES_UNTIL_BREAKER_OPENS);
+    await ends;
+    await refuse(circuit, 1);
+    expect(circuit.isOpen()).toBe(false);
+  });
+
   it('opens after consecutive requests without any answer, even if many other requests are still running', async () => {
     const circuit = new CircuitBreaker();
     const slow = waiting(circuit, 3 * FAILURES_UNTIL_BREAKER_OPENS);

@@ -80,6 +80,8 @@ export class CircuitBreaker {
    */
   async run<T>(request: () => Promise<T>, isOwnFault: (error: unknown) => boolean = () => false): Promise<T> {
     let outcome: Answered<T>;
+    // A failure counts for the breaker that admitted the request, which a reset may have replaced meanwhile.
+    const { breaker } = this;
     try {
       outcome = await this.policy.execute(async () => {
         try {
@@ -88,7 +90,7 @@ export class CircuitBreaker {
             (error) => !this.isOpen() && isOwnFault(error),
           );
         } catch (error) {
-          if (isUnanswered(error)) this.breaker.unanswered += 1;
+          if (isUnanswered(error)) breaker.unanswered += 1;
           throw error;
         }
       });
