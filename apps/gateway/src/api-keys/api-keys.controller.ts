@@ -20,6 +20,7 @@ import {
 } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { ApiKeyRegistry, ListedApiKey, Principal } from '#accounts';
+import type { Clock } from '#platform';
 import { describeAudit } from '../audit/audit-details.js';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
@@ -28,8 +29,8 @@ import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { parseInstant } from '../input/rules.js';
-import { notFound, Problem } from '../problems/problem.js';
-import { ACCOUNT_REGISTRY, API_KEY_REGISTRY } from '../tokens.js';
+import { invalid, notFound, Problem } from '../problems/problem.js';
+import { ACCOUNT_REGISTRY, API_KEY_REGISTRY, CLOCK } from '../tokens.js';
 import { ApiKeysQuery, ApiKeysReply, CreateApiKeyDto, CreatedApiKeyView } from './api-keys.dto.js';
 
 const PERMISSIONS =
@@ -41,6 +42,7 @@ export class ApiKeysController {
   constructor(
     @Inject(API_KEY_REGISTRY) private readonly keys: ApiKeyRegistry,
     @Inject(ACCOUNT_REGISTRY) private readonly accounts: { find(id: string): Promise<object | undefined> },
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @Post()
@@ -75,7 +77,10 @@ export class ApiKeysController {
       );
     }
     const end = parseInstant(expiresAt);
-    const ownEnd = parseInstant((await this.keys.find(caller.keyId))?.expiresAt);
+    if (end !== undefined && end <= this.clock.now())
+      throw invalid({ field: 'expiresAt', message: 'must be in the future' });
+    // Not read from the registry: the key of the caller may have been revoked after the request began.
+    const ownEnd = caller.expiresAt;
     if (ownEnd !== undefined && (end === undefined || end > ownEnd)) {
       throw new Problem(
         'forbidden',

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { ACCOUNT_ID_PATTERN, type ListedApiKey, type Scope, API_KEY_SCOPES } from '#accounts';
-import { Instant, Optional, parseInstant, rule, TextMatching, TextOf } from '../input/rules.js';
+import { Instant, Optional, rule, TextMatching, TextOf } from '../input/rules.js';
 
 const AccountId = (): PropertyDecorator => TextMatching(ACCOUNT_ID_PATTERN, 'must be an account id');
 
@@ -15,9 +15,6 @@ const Scopes = (): PropertyDecorator =>
       value.every((item) => (API_KEY_SCOPES as readonly unknown[]).includes(item)),
     { enum: API_KEY_SCOPES, isArray: true, minItems: 1, uniqueItems: true },
   );
-
-const InFuture = (): PropertyDecorator =>
-  rule('inFuture', 'must be in the future', (value) => (parseInstant(value) ?? Infinity) > Date.now());
 
 /** Request to create an API key. */
 @ApiSchema({ name: 'NewApiKey' })
@@ -39,7 +36,6 @@ export class CreateApiKeyDto {
   })
   @Optional()
   @Instant()
-  @InFuture()
   expiresAt?: string;
 }
 

@@ -5,7 +5,9 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { WAIT_SETTINGS } from '../events/wait-settings.js';
 import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { makeToken } from '../fixtures/tokens.js';
+import { API_KEY_SCOPES } from '#accounts';
 import { EVENT_WAITS } from '../tokens.js';
+import { ApiKeysController } from './api-keys.controller.js';
 
 interface Made {
   id: string;
@@ -171,6 +173,38 @@ describe('an API key', () => {
     expect(problem).toMatchObject({ status: 409, code: 'conflict' });
     expect(problem.detail).toContain('Delete one first');
     expect((await ask({ account: 'support' })).status).toBe(201);
+  });
+});
+
+describe('a request to create an API key', () => {
+  /** Answers as at this time by Redis' clock. `ownEnd`: when the key of the caller expires. */
+  function create(expiresAt: string | undefined, now: number, ownEnd?: number): Promise<unknown> {
+    const keys = {
+      // The key of the caller was revoked after the request began.
+      find: () => Promise.resolve(undefined),
+      create: () => Promise.resolve({ apiKey: { id: 'key_1' }, key: 'tk_1' }),
+    };
+    const accounts = { find: () => Promise.resolve({}) };
+    const controller = new ApiKeysController(keys as never, accounts, { now: () => now });
+    const caller = {
+      ...{ keyId: 'key_0', account: 'default', scopes: new Set(API_KEY_SCOPES) },
+      ...(ownEnd === undefined ? {} : { expiresAt: ownEnd }),
+    };
+    const body = { account: 'sales', name: 'test', scopes: ['admin' as const] };
+    const given = expiresAt === undefined ? body : { ...body, expiresAt };
+    return controller.create(caller, given, {} as never);
+  }
+  const NOON = Date.parse('2030-01-01T12:00:00Z');
+
+  it('is judged by the clock of Redis, not by that of the machine', async () => {
+    await expect(create('2030-01-01T11:59:59Z', NOON)).rejects.toThrow('must be in the future');
+    const past = new Date(Date.now() - 3_600_000);
+    expect(await create(past.toISOString(), past.getTime() - 1)).toMatchObject({ key: 'tk_1' });
+  });
+
+  it('is rejected if the new API key would outlive that of the caller, even if that was revoked after the request began', async () => {
+    await expect(create(undefined, NOON, NOON + 1_000)).rejects.toMatchObject({ code: 'forbidden' });
+    expect(await create('2030-01-01T12:00:01Z', NOON, NOON + 1_000)).toMatchObject({ key: 'tk_1' });
   });
 });
 
