@@ -43,8 +43,8 @@ export class BlobStoreUnavailableError extends Error {
 
 /**
  * Stores uploaded files until they are relayed. Files are streamed and never loaded into memory as a whole.
- * With S3, every call ends within a limited time; only {@link put} may take longer, while content keeps arriving.
- * With a directory, a call may never end, for example if the directory is on a network share that hangs.
+ * Every call ends within a limited time; only {@link put} may take longer, while content keeps arriving. With a
+ * directory on a network share that hangs, the content of an opened file may never end.
  */
 export interface BlobStore {
   /**

@@ -14,6 +14,7 @@ import {
   type StoredBlob,
 } from './blob-store.js';
 import { CountedAndHashedContent } from './counted-and-hashed-content.js';
+import { FileCallLimiter, FileCallTimeoutError } from './file-call-limiter.js';
 
 /**
  * Stores blobs as files in a directory that gateways and workers share, with one subdirectory per account.
@@ -21,7 +22,10 @@ import { CountedAndHashedContent } from './counted-and-hashed-content.js';
  * name is complete.
  */
 export class FileBlobStore implements BlobStore {
-  constructor(private readonly directory: string) {}
+  constructor(
+    private readonly directory: string,
+    private readonly calls = new FileCallLimiter(),
+  ) {}
 
   async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
     const measured = new CountedAndHashedContent(content, limit);
@@ -31,23 +35,25 @@ export class FileBlobStore implements BlobStore {
       throw unavailable(error);
     });
     try {
-      for await (const chunk of measured) await file.writeFile(chunk);
-      await file.sync();
-      await file.close();
-      await rename(partial, this.path(id));
-      await syncDirectory(dirname(partial));
+      for await (const chunk of measured) await this.written(() => file.writeFile(chunk));
+      await this.written(() => file.sync());
+      await this.written(() => file.close());
+      await this.written(() => rename(partial, this.path(id)));
+      await this.written(() => syncDirectory(dirname(partial)));
     } catch (error) {
-      await file.close();
-      await rm(partial, { force: true });
-      // If the temporary file no longer exists, it was removed during the upload, because its account was removed.
-      throw isNotFound(error) ? unavailable(error) : error;
+      // While the directory hangs, the temporary file cannot be removed. It is removed later as an unused file.
+      if (!(error instanceof FileCallTimeoutError)) {
+        await this.calls.run(() => file.close());
+        await this.calls.run(() => rm(partial, { force: true }));
+      }
+      throw error;
     }
     return { id, ...measured.measure() };
   }
 
   async open(id: string): Promise<Readable> {
     try {
-      const file = await open(this.path(id), 'r');
+      const file = await this.calls.run(() => open(this.path(id), 'r'));
       return file.createReadStream();
     } catch (error) {
       if (isNotFound(error)) throw new BlobMissingError(id);
@@ -57,7 +63,7 @@ export class FileBlobStore implements BlobStore {
 
   async remove(id: string): Promise<void> {
     try {
-      await rm(this.path(id), { force: true });
+      await this.calls.run(() => rm(this.path(id), { force: true }));
     } catch (error) {
       throw unavailable(error);
     }
@@ -70,8 +76,8 @@ export class FileBlobStore implements BlobStore {
   async mark(name: string): Promise<void> {
     const path = this.path(blobIdOfProcessMarker(name));
     try {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await writeFile(path, 'A mark.', { mode: 0o600 });
+      await this.calls.run(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }));
+      await this.calls.run(() => writeFile(path, 'A mark.', { mode: 0o600 }));
     } catch (error) {
       throw unavailable(error);
     }
@@ -90,8 +96,8 @@ export class FileBlobStore implements BlobStore {
     const probe = this.path(newId('blb'));
     try {
       const file = await this.create(probe);
-      await file.close();
-      await rm(probe, { force: true });
+      await this.calls.run(() => file.close());
+      await this.calls.run(() => rm(probe, { force: true }));
     } catch (error) {
       throw unavailable(error);
     }
@@ -101,19 +107,23 @@ export class FileBlobStore implements BlobStore {
     const names = await this.namesIn(this.path(prefix));
     const ids = names.map((name) => prefix + name).filter((id) => id > after);
     const first = ids.sort((a, b) => (a < b ? -1 : 1)).slice(0, count);
-    const found = await Promise.all(first.map((id) => this.found(id)));
-    return found.filter((blob) => blob !== undefined);
+    const found: BlobEntry[] = [];
+    for (const id of first) {
+      const blob = await this.found(id);
+      if (blob !== undefined) found.push(blob);
+    }
+    return found;
   }
 
   private async create(path: string): Promise<FileHandle> {
-    const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    if (made !== undefined) await syncDirectory(dirname(made));
-    return await open(path, 'wx', 0o600);
+    const made = await this.calls.run(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }));
+    if (made !== undefined) await this.calls.run(() => syncDirectory(dirname(made)));
+    return await this.calls.run(() => open(path, 'wx', 0o600));
   }
 
   private async namesIn(directory: string): Promise<string[]> {
     try {
-      return await readdir(directory);
+      return await this.calls.run(() => readdir(directory));
     } catch (error) {
       if (isNotFound(error)) return [];
       throw unavailable(error);
@@ -123,9 +133,19 @@ export class FileBlobStore implements BlobStore {
   /** Returns the id of a blob and the time when it was stored. Returns undefined if the blob no longer exists. */
   private async found(id: string): Promise<BlobEntry | undefined> {
     try {
-      return { id, storedAt: (await stat(this.path(id))).mtimeMs };
+      return { id, storedAt: (await this.calls.run(() => stat(this.path(id)))).mtimeMs };
     } catch (error) {
       if (isNotFound(error)) return undefined;
+      throw unavailable(error);
+    }
+  }
+
+  /** Makes a call that stores a part of a file. @throws {BlobStoreUnavailableError} */
+  private async written(call: () => Promise<unknown>): Promise<void> {
+    try {
+      await this.calls.run(call);
+    } catch (error) {
+      // If the temporary file no longer exists, it was removed during the upload, because its account was removed.
       throw unavailable(error);
     }
   }
@@ -158,6 +178,7 @@ function isNotFound(error: unknown): boolean {
 }
 
 function unavailable(cause: unknown): BlobStoreUnavailableError {
+  if (cause instanceof BlobStoreUnavailableError) return cause;
   const reason =
     typeof cause === 'object' && cause !== null && 'message' in cause ? String(cause.message) : 'unknown';
   return new BlobStoreUnavailableError(reason, { cause });

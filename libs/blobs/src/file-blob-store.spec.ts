@@ -1,0 +1,60 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { BlobStoreUnavailableError } from './blob-store.js';
+import { FileBlobStore } from './file-blob-store.js';
+import { FileCallLimiter } from './file-call-limiter.js';
+
+/** Number of file system calls with which a small file is stored in a directory that exists. */
+const CALLS = 7;
+const CALL_MS = 50;
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidings-blobs-'));
+});
+afterEach(async () => {
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** Makes one of the calls fail, or from it on all calls hang. */
+class Faulty extends FileCallLimiter {
+  private calls = 0;
+
+  constructor(
+    private readonly at: number,
+    private readonly how: 'fails' | 'hangs',
+  ) {
+    super({ callMs: CALL_MS, waitMs: CALL_MS });
+  }
+
+  override run<T>(call: () => Promise<T>): Promise<T> {
+    this.calls += 1;
+    if (this.how === 'hangs' && this.calls >= this.at)
+      return super.run(() => new Promise<T>(() => undefined));
+    if (this.calls === this.at) return Promise.reject(Object.assign(new Error('i/o error'), { code: 'EIO' }));
+    return super.run(call);
+  }
+}
+
+const put = (calls: FileCallLimiter): Promise<unknown> =>
+  new FileBlobStore(directory, calls).put('default', Readable.from([Buffer.from('content')]), 100);
+
+it.each(Array.from({ length: CALLS }, (_, i) => i + 1))(
+  'a file cannot be stored if call %i to the file system fails or hangs, and says that the blob store cannot be used',
+  async (at) => {
+    await put(new FileCallLimiter());
+    await expect(put(new Faulty(at, 'fails'))).rejects.toThrow(BlobStoreUnavailableError);
+    const files = (await readdir(directory, { recursive: true })).filter((name) => name.includes('blb_'));
+    // After the rename, the file is complete: it is removed later as an unused file.
+    expect(files.filter((name) => name.endsWith('.part'))).toEqual([]);
+    await expect(put(new Faulty(at, 'hangs'))).rejects.toThrow(BlobStoreUnavailableError);
+  },
+);
+
+it('a file is stored if no call to the file system fails', async () => {
+  await put(new FileCallLimiter());
+  await put(new Faulty(CALLS + 1, 'fails'));
+});

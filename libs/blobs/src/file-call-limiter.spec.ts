@@ -1,0 +1,39 @@
+import { expect, it } from '@jest/globals';
+import { FileCallLimiter, FileCallTimeoutError } from './file-call-limiter.js';
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+it('a file system call that does not return in time is rejected', async () => {
+  const calls = new FileCallLimiter({ callMs: 50, waitMs: 50 });
+  await expect(calls.run(never)).rejects.toThrow(FileCallTimeoutError);
+  expect(await calls.run(() => Promise.resolve(1))).toBe(1);
+});
+
+it('at most three file system calls run at a time, also if they have exceeded their time limit', async () => {
+  const calls = new FileCallLimiter({ callMs: 50, waitMs: 50 });
+  let made = 0;
+  const count = (): Promise<never> => {
+    made += 1;
+    return never();
+  };
+  const ends = await Promise.allSettled(Array.from({ length: 8 }, () => calls.run(count)));
+  expect(ends.every(({ status }) => status === 'rejected')).toBe(true);
+  await expect(calls.run(count)).rejects.toThrow(FileCallTimeoutError);
+  expect(made).toBe(3);
+});
+
+it('a waiting file system call begins when another one ends', async () => {
+  const calls = new FileCallLimiter({ callMs: 5_000, waitMs: 5_000 });
+  const ends: (() => void)[] = [];
+  const running = Array.from({ length: 3 }, () =>
+    calls.run(() => new Promise<void>((end) => ends.push(end))),
+  );
+  const waiting = [1, 2].map((n) => calls.run(() => Promise.resolve(n)));
+  await Promise.resolve();
+  expect(ends).toHaveLength(3);
+  ends[1]?.();
+  expect(await Promise.all(waiting)).toEqual([1, 2]);
+  for (const end of ends) end();
+  await Promise.all(running);
+  await expect(calls.run(() => Promise.reject(new Error('EIO')))).rejects.toThrow('EIO');
+});
