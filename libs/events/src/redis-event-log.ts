@@ -20,7 +20,14 @@ const openEventLogScript = LuaScript.from(import.meta.url, 'lua/open-log.lua');
 
 const trimEventLogScript = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 
+/** Maximum number of log entries that one command reads, and the number that the first command of a read reads. */
 const CHUNK = 500;
+const FIRST_CHUNK = 128;
+/**
+ * Size of the events that further commands of a read should not exceed, in characters. While Redis sends a larger reply,
+ * other commands on the connection could exceed their time limit.
+ */
+const CHUNK_CHARACTERS = 2_000_000;
 /** Maximum number of log entries that one read examines, even if the filter rejects most of them. */
 const MAX_SCANNED = 5_000;
 const MAX_TRIMMED = 1_000;
@@ -67,19 +74,20 @@ export class RedisEventLog implements EventLog {
   async readLast(account: string, count: number, filter: EventFilter = {}): Promise<EventPage> {
     const { epoch, last } = await this.state(account);
     const { log } = eventLogRedisKeys(this.keys(account));
-    const size = selectsAll(filter) ? Math.min(CHUNK, count) : CHUNK;
+    const maxSize = selectsAll(filter) ? Math.min(CHUNK, count) : CHUNK;
+    let size = Math.min(maxSize, FIRST_CHUNK);
     const events: LoggedEvent[] = [];
     let from = last;
-    for (let scanned = 0; scanned < MAX_SCANNED && events.length < count; scanned += size) {
+    for (let scanned = 0; scanned < MAX_SCANNED && events.length < count;) {
       const entries = await this.redis.xrevrange(log, from, '-', 'COUNT', size);
-      for (const entry of entries) {
-        const event = parseRedisStreamEntry(account, entry);
-        if (event !== undefined && events.length < count && matchesEventFilter(filter, event))
-          events.push(event);
-      }
+      const chunk = entries.flatMap((entry) => parseRedisStreamEntry(account, entry) ?? []);
+      for (const event of chunk)
+        if (events.length < count && matchesEventFilter(filter, event)) events.push(event);
       const oldest = entries.at(-1);
       if (oldest === undefined || entries.length < size) break;
       from = `(${oldest[0]}`;
+      scanned += size;
+      size = Math.min(nextChunkSize(chunk, maxSize), MAX_SCANNED - scanned);
     }
     return { events: events.reverse(), next: { epoch, position: last }, hasMore: false };
   }
@@ -142,10 +150,11 @@ export class RedisEventLog implements EventLog {
     filter: EventFilter,
   ): Promise<{ events: LoggedEvent[]; position: string; hasMore: boolean }> {
     // One entry more than requested is read, because it shows whether the log has more entries.
-    const size = selectsAll(filter) ? Math.min(CHUNK, limit + 1) : CHUNK;
+    const maxSize = selectsAll(filter) ? Math.min(CHUNK, limit + 1) : CHUNK;
+    let size = Math.min(maxSize, FIRST_CHUNK);
     const events: LoggedEvent[] = [];
     let position = after;
-    for (let scanned = 0; scanned < MAX_SCANNED; scanned += size) {
+    for (let scanned = 0; scanned < MAX_SCANNED;) {
       const chunk = await this.chunk(account, position, size);
       for (const event of chunk) {
         if (events.length === limit) return { events, position, hasMore: true };
@@ -153,6 +162,8 @@ export class RedisEventLog implements EventLog {
         if (matchesEventFilter(filter, event)) events.push(event);
       }
       if (chunk.length < size) return { events, position, hasMore: false };
+      scanned += size;
+      size = Math.min(nextChunkSize(chunk, maxSize), MAX_SCANNED - scanned);
     }
     return { events, position, hasMore: true };
   }
@@ -174,6 +185,16 @@ export class RedisEventLog implements EventLog {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+/**
+ * Returns how many log entries to read next.
+ * @param chunk events of the entries that were read last
+ */
+function nextChunkSize(chunk: readonly LoggedEvent[], maxSize: number): number {
+  const characters = chunk.reduce((sum, { data }) => sum + data.length, 0);
+  const fitting = Math.floor((CHUNK_CHARACTERS * chunk.length) / Math.max(characters, 1));
+  return Math.min(Math.max(fitting, 1), maxSize);
 }
 
 /** Returns true if a filter rejects no event. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   CursorExpiredError,
   eventToJson,
@@ -215,6 +215,30 @@ describe('a read of the log', () => {
   it('returns no events of other accounts', async () => {
     await log.append('other', many(1));
     expect(await all()).toEqual([]);
+  });
+
+  it('of large events requests fewer of them at a time, so that replies of Redis stay small', async () => {
+    const data = { message: { text: 'x'.repeat(100_000) } };
+    for (let n = 0; n < 8; n += 1) await log.append(ACCOUNT, many(25, { data }));
+    const sizes: number[] = [];
+    for (const name of ['xrange', 'xrevrange'] as const) {
+      const read = redis[name].bind(redis) as (...args: unknown[]) => Promise<unknown[]>;
+      jest.spyOn(redis, name).mockImplementation((async (...args: unknown[]) => {
+        const reply = await read(...args);
+        sizes.push(reply.length);
+        return reply;
+      }) as never);
+    }
+    try {
+      const filter = { types: ['contact.*'] };
+      expect(await log.read(ACCOUNT, undefined, 1, filter)).toMatchObject({ events: [], hasMore: false });
+      expect((await log.readLast(ACCOUNT, 1, filter)).events).toEqual([]);
+      expect((await all()).length).toBe(200);
+    } finally {
+      jest.restoreAllMocks();
+    }
+    const expected = [128, 19, 19, 19, 15];
+    expect(sizes).toEqual([...expected, ...expected, ...expected]);
   });
 
   it('that is filtered by one message examines at most 5,000 events, and then reports that more may follow', async () => {
