@@ -108,7 +108,7 @@ export class CommonEnvironment {
   @OneOf('on', 'off')
   CONVERSATIONS: 'on' | 'off' = 'on';
   @Description(
-    'Networks that may read `/metrics`. A request that a proxy forwards does not count as from its network.',
+    'Networks that may read `/metrics`. A request with a header of a proxy, such as `X-Forwarded-For`, does not count as from its network, so a proxy on the same machine must add one.',
   )
   @IpNetworks('10.0.0.0/8,fd00::/8')
   METRICS_ALLOW_NETWORKS: Network[] = parseNetworks('127.0.0.0/8,::1/128');
