@@ -30,12 +30,12 @@ class Faulty extends FileCallLimiter {
     super({ callMs: CALL_MS, waitMs: CALL_MS });
   }
 
-  override run<T>(call: () => Promise<T>): Promise<T> {
+  override run<T>(call: () => Promise<T>, undo?: (late: T) => Promise<unknown>): Promise<T> {
     this.calls += 1;
     if (this.how === 'hangs' && this.calls >= this.at)
       return super.run(() => new Promise<T>(() => undefined));
     if (this.calls === this.at) return Promise.reject(Object.assign(new Error('i/o error'), { code: 'EIO' }));
-    return super.run(call);
+    return super.run(call, undo);
   }
 }
 

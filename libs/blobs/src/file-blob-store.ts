@@ -41,11 +41,14 @@ export class FileBlobStore implements BlobStore {
       await this.written(() => rename(partial, this.path(id)));
       await this.written(() => syncDirectory(dirname(partial)));
     } catch (error) {
-      // While the directory hangs, the temporary file cannot be removed. It is removed later as an unused file.
-      if (!(error instanceof FileCallTimeoutError)) {
-        await this.calls.run(() => file.close());
-        await this.calls.run(() => rm(partial, { force: true }));
-      }
+      const discard = async (): Promise<void> => {
+        await file.close();
+        await rm(partial, { force: true });
+      };
+      // While the directory hangs, the caller must not wait until the temporary file is removed.
+      if (error instanceof FileCallTimeoutError) void this.calls.runLater(discard);
+      // What could not be removed is removed later as an unused file. The first error says why the file was not stored.
+      else await this.calls.run(discard).catch(() => undefined);
       throw error;
     }
     return { id, ...measured.measure() };
@@ -53,7 +56,7 @@ export class FileBlobStore implements BlobStore {
 
   async open(id: string): Promise<Readable> {
     try {
-      const file = await this.calls.run(() => open(this.path(id), 'r'));
+      const file = await this.calls.run(() => open(this.path(id), 'r'), closed);
       return file.createReadStream();
     } catch (error) {
       if (isNotFound(error)) throw new BlobMissingError(id);
@@ -118,7 +121,7 @@ export class FileBlobStore implements BlobStore {
   private async create(path: string): Promise<FileHandle> {
     const made = await this.calls.run(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }));
     if (made !== undefined) await this.calls.run(() => syncDirectory(dirname(made)));
-    return await this.calls.run(() => open(path, 'wx', 0o600));
+    return await this.calls.run(() => open(path, 'wx', 0o600), closed);
   }
 
   private async namesIn(directory: string): Promise<string[]> {
@@ -154,6 +157,8 @@ export class FileBlobStore implements BlobStore {
     return join(this.directory, id);
   }
 }
+
+const closed = (file: FileHandle): Promise<void> => file.close();
 
 /**
  * Flushes a directory to disk. Without the flush, a power failure may undo a rename or the creation of a

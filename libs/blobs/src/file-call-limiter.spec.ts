@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { pause } from '#platform';
 import { FileCallLimiter, FileCallTimeoutError } from './file-call-limiter.js';
 
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -20,6 +21,46 @@ it('at most three file system calls run at a time, also if they have exceeded th
   expect(ends.every(({ status }) => status === 'rejected')).toBe(true);
   await expect(calls.run(count)).rejects.toThrow(FileCallTimeoutError);
   expect(made).toBe(3);
+});
+
+it('a file system call waits as long as other calls end, however slow they are', async () => {
+  const calls = new FileCallLimiter({ callMs: 5_000, waitMs: 100 });
+  const slow = (): Promise<void> => pause(80);
+  await Promise.all(Array.from({ length: 12 }, () => calls.run(slow)));
+});
+
+it('a file that is opened after the time limit is closed', async () => {
+  const calls = new FileCallLimiter({ callMs: 20, waitMs: 20 });
+  let open: (late: string) => void = () => undefined;
+  let close: (late: string) => void = () => undefined;
+  const closed = new Promise<string>((resolve) => (close = resolve));
+  const opening = calls.run(
+    () => new Promise<string>((resolve) => (open = resolve)),
+    (late) => {
+      close(late);
+      return Promise.resolve();
+    },
+  );
+  await expect(opening).rejects.toThrow(FileCallTimeoutError);
+  open('a file');
+  expect(await closed).toBe('a file');
+});
+
+it('a later file system call waits until the directory no longer hangs, and ignores its error', async () => {
+  const calls = new FileCallLimiter({ callMs: 20, waitMs: 20 });
+  const ends: (() => void)[] = [];
+  const hanging = (): Promise<void> => new Promise((end) => ends.push(end));
+  await Promise.allSettled([1, 2, 3].map(() => calls.run(hanging)));
+  let isMade = false;
+  const later = calls.runLater(() => {
+    isMade = true;
+    return Promise.reject(new Error('EIO'));
+  });
+  await expect(calls.run(never)).rejects.toThrow(FileCallTimeoutError);
+  expect(isMade).toBe(false);
+  ends[0]?.();
+  await later;
+  expect(isMade).toBe(true);
 });
 
 it('a waiting file system call begins when another one ends', async () => {

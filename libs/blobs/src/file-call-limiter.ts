@@ -2,13 +2,14 @@ import { DeadlineError, withDeadline } from '#platform';
 import { BlobStoreUnavailableError } from './blob-store.js';
 
 /**
- * Maximum number of file system calls at a time. Node.js makes file system calls and resolves host names on the same
- * four threads, so if the directory hangs, one thread must be left for host names.
+ * Maximum number of limited file system calls at a time. Node.js makes file system calls and resolves host names on the
+ * same four threads, so while the directory hangs, one thread must be left for host names. (Reads of the content of
+ * opened files are not limited.)
  */
 const MAX_CALLS = 3;
 /** Time limit of a call, in milliseconds. */
 const CALL_TIMEOUT_MS = 20_000;
-/** Maximum time that a call waits until fewer than {@link MAX_CALLS} are running, in milliseconds. */
+/** A waiting call is rejected if none of the running calls has ended for this time, in milliseconds. */
 const MAX_WAIT_MS = 2_000;
 
 /** Time limits of a {@link FileCallLimiter}, in milliseconds. Tests replace them. */
@@ -29,25 +30,44 @@ export class FileCallTimeoutError extends BlobStoreUnavailableError {}
 export class FileCallLimiter {
   /** Number of running calls, including those that have exceeded their time limit. */
   private running = 0;
+  /** When a call last ended, as returned by `performance.now()`. */
+  private endedAt = -Infinity;
   private readonly waiting = new Set<() => void>();
 
   constructor(private readonly limits: FileCallLimits = { callMs: CALL_TIMEOUT_MS, waitMs: MAX_WAIT_MS }) {}
 
   /**
    * Makes a call as soon as fewer than {@link MAX_CALLS} are running.
+   * @param undo called with the result of a call that has exceeded its time limit, for example to close a file
    * @throws {FileCallTimeoutError} or the error of the call
    */
-  async run<T>(call: () => Promise<T>): Promise<T> {
-    await this.turn();
+  async run<T>(call: () => Promise<T>, undo?: (late: T) => Promise<unknown>): Promise<T> {
+    await this.turn(false);
+    const result = this.begun(call);
+    try {
+      return await inTime(result, this.limits.callMs, 'a call to its directory');
+    } catch (error) {
+      if (error instanceof FileCallTimeoutError && undo !== undefined) void result.then(undo).catch(ignore);
+      throw error;
+    }
+  }
+
+  /** Makes a call as soon as fewer than {@link MAX_CALLS} are running, however long that takes. Ignores its error. */
+  async runLater(call: () => Promise<unknown>): Promise<void> {
+    await this.turn(true);
+    await this.begun(call).catch(ignore);
+  }
+
+  private begun<T>(call: () => Promise<T>): Promise<T> {
     const result = call();
     const end = (): void => {
       this.end();
     };
     void result.then(end, end);
-    return await inTime(result, this.limits.callMs, 'a call to its directory');
+    return result;
   }
 
-  private async turn(): Promise<void> {
+  private async turn(isPatient: boolean): Promise<void> {
     if (this.running < MAX_CALLS) {
       this.running += 1;
       return;
@@ -55,8 +75,18 @@ export class FileCallLimiter {
     let begin: () => void = () => undefined;
     const turn = new Promise<void>((resolve) => (begin = resolve));
     this.waiting.add(begin);
+    if (isPatient) return turn;
+    const { waitMs } = this.limits;
     try {
-      await inTime(turn, this.limits.waitMs, 'the wait for earlier calls to its directory');
+      for (;;) {
+        try {
+          await inTime(turn, waitMs, 'the wait for earlier calls to its directory');
+          return;
+        } catch (error) {
+          // The calls are slow, but none of them hangs.
+          if (performance.now() - this.endedAt > waitMs) throw error;
+        }
+      }
     } finally {
       this.waiting.delete(begin);
     }
@@ -64,6 +94,7 @@ export class FileCallLimiter {
 
   /** Ends a call. The next waiting call takes its place. */
   private end(): void {
+    this.endedAt = performance.now();
     const [next] = this.waiting;
     if (next === undefined) {
       this.running -= 1;
@@ -72,6 +103,11 @@ export class FileCallLimiter {
     this.waiting.delete(next);
     next();
   }
+}
+
+/** For a call after a failure that was reported already. */
+function ignore(): void {
+  // There is nobody left to tell.
 }
 
 async function inTime<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {

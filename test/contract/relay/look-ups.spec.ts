@@ -136,7 +136,18 @@ describe('the look-ups of a send', () => {
     });
     let end = (): void => undefined;
     const held = new Promise<void>((resolve) => (end = resolve));
-    const lookUp = jest.spyOn(relay.harness.lookup, 'lookUp').mockImplementationOnce(async () => {
+    const timestamp = Date.now() - 60_000;
+    const lookUp = jest.spyOn(relay.harness.lookup, 'lookUp').mockImplementationOnce(async (...args) => {
+      args[2]?.reads?.add(
+        'con_1',
+        [
+          {
+            ...{ id: 'other', direction: 'outbound', body: 'Hi', attachments: 0, timestamp },
+            ...{ delivered: false, read: false, raw: {} },
+          },
+        ],
+        0,
+      );
       await held;
       return false;
     });
@@ -150,7 +161,10 @@ describe('the look-ups of a send', () => {
     expect(lookUp).toHaveBeenCalledTimes(1);
     end();
     await slow;
-    expect(outcomesOf(await find(id)).at(-1)).toBe('incomplete');
+    expect(lookupsOf(await find(id)).at(-1)).toMatchObject({
+      outcome: 'incomplete',
+      candidates: [{ messageId: 'other' }],
+    });
     await relayUntil(id, 'unknown');
   });
 

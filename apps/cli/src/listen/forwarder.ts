@@ -33,14 +33,18 @@ export class Forwarder {
    * @throws the error of `fetch` if there is no answer
    */
   async forward(event: Event, signal: AbortSignal): Promise<Forwarded> {
+    const { timeoutMs } = this.target;
     const timeout = new AbortController();
     const timer = setTimeout(() => {
-      timeout.abort(new Error(`no answer within ${this.target.timeoutMs} ms`));
-    }, this.target.timeoutMs);
+      timeout.abort();
+    }, timeoutMs);
     // `AbortSignal.any` would keep some bytes per event, and could lose the time limit to the garbage collector.
     const combined = combineAbortSignals(signal, timeout.signal);
     try {
       return await this.post(event, combined.signal);
+    } catch (error) {
+      if (!timeout.signal.aborted) throw error;
+      throw new Error(`no answer within ${timeoutMs} ms`, { cause: error });
     } finally {
       clearTimeout(timer);
       combined.release();

@@ -213,13 +213,14 @@ export class SendLookupRunner {
     for (;;) {
       await pause(this.leaseMs / RENEWALS_PER_LEASE, ended.signal);
       if (ended.signal.aborted) return record;
-      const renewed = await this.store.apply(
-        account,
-        record,
-        this.lease(record, now + Math.round(performance.now() - startedAt)),
-      );
-      if (renewed === undefined) return record;
-      record = renewed;
+      try {
+        const lease = this.lease(record, now + Math.round(performance.now() - startedAt));
+        const renewed = await this.store.apply(account, record, lease);
+        if (renewed === undefined) return record;
+        record = renewed;
+      } catch {
+        // Redis does not answer. The lease is renewed again before it ends, or the result cannot be stored either.
+      }
     }
   }
 

@@ -35,7 +35,8 @@ export class SimilarMessageCollector implements LookupReads {
   readonly contactIds: string[] = [];
   messagesRead = 0;
   private readonly sendsByText = new Map<string, SendRecord[]>();
-  private readonly similar = new Map<SendRecord, SimilarMessage[]>();
+  /** By the id of the send: its record may have changed since the look-up began. */
+  private readonly similar = new Map<string, SimilarMessage[]>();
   /** Time in milliseconds since 1970 by Redis' clock. Messages that were sent earlier are not collected. */
   private readonly earliest: number;
 
@@ -70,11 +71,11 @@ export class SimilarMessageCollector implements LookupReads {
     if (message.to !== undefined && message.to !== record.order.phoneNumber) return;
     if (afterPostMs < -MAX_BEFORE_POST_MS) return;
     // If a message is read twice, keep only the version that was read last.
-    const others = (this.similar.get(record) ?? []).filter(
+    const others = (this.similar.get(record.order.id) ?? []).filter(
       (other) => other.contactId !== contactId || other.message.id !== message.id,
     );
     const closest = [...others, one].sort((a, b) => distance(a) - distance(b));
-    this.similar.set(record, closest.slice(0, MAX_CANDIDATES_PER_LOOKUP));
+    this.similar.set(record.order.id, closest.slice(0, MAX_CANDIDATES_PER_LOOKUP));
   }
 
   /**
@@ -83,7 +84,7 @@ export class SimilarMessageCollector implements LookupReads {
    */
   async candidatesOf(store: RelayStore, account: string, record: SendRecord): Promise<StoredCandidate[]> {
     const own = boundMessagesOf(record.state);
-    const similar = (this.similar.get(record) ?? []).filter(
+    const similar = (this.similar.get(record.order.id) ?? []).filter(
       ({ contactId, message }) =>
         !own.some((bound) => bound.contactId === contactId && bound.messageId === message.id),
     );
