@@ -205,7 +205,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     'absence from an incomplete read counts as deletion',
     'poll/poll-committer.ts',
     `reading.fullRead?.isStable === true
-        ? this.absences(start, reading, reading.fullRead, known)
+        ? this.absences(start, reading, reading.fullRead, known, newRevisionsAbove)
         : undefined;`,
     `this.absences(
         start,
@@ -217,6 +217,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
           knownBefore: new Set((await this.store.allKnownMessages(account, contactId)).keys()),
         },
         await this.store.allKnownMessages(account, contactId),
+        newRevisionsAbove,
       );`,
   ),
   patched(
