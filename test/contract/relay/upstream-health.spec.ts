@@ -93,8 +93,9 @@ describe('an outage of upstream', () => {
   });
 });
 
+const turn = (by: RedisUpstreamHealth): Promise<string> => by.takeProbeTurn('a', 60_000);
+
 describe('the probes that detect the end of an outage', () => {
-  const turn = (by: RedisUpstreamHealth): Promise<string> => by.takeProbeTurn('a', 60_000);
   const untilProbe = (by: RedisUpstreamHealth): Promise<boolean> =>
     eventually('a probe is due', async () => (await turn(by)) === 'probe');
 
@@ -177,5 +178,13 @@ describe('403 answers of upstream', () => {
     await one.recordOutage('a', 'refused', 'x');
     await one.recordRecovery('a', await outage());
     expect(await two.countForbidden('a')).toBe(1);
+  });
+
+  it('are still counted when the recovery period of the last outage has ended', async () => {
+    await one.recordOutage('a', 'refused', 'x');
+    await one.recordRecovery('a', await outage());
+    await one.countForbidden('a');
+    await eventually('the recovery period has ended', async () => (await turn(two)) === 'nothing');
+    expect(await two.countForbidden('a')).toBe(2);
   });
 });

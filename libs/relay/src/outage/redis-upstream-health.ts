@@ -34,12 +34,13 @@ export class RedisUpstreamHealth implements UpstreamHealth {
 
   async recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean> {
     const keys = this.keys(account);
-    const since = await readRedisTime(this.redis, keys('upstream'));
+    const { upstream, relapses } = outageKeys(keys);
+    const since = await readRedisTime(this.redis, upstream);
     return (
       1 ===
       (await beginOutageScript.run(
         this.redis,
-        { ...outageKeys(keys), ...eventLogRedisKeys(keys) },
+        { upstream, relapses, ...eventLogRedisKeys(keys) },
         {
           since,
           kind,
@@ -63,11 +64,11 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   }
 
   async countForbidden(account: string): Promise<number> {
-    return this.redis.hincrby(this.keys(account)('upstream'), 'forbidden', 1);
+    return this.redis.incr(outageKeys(this.keys(account)).forbidden);
   }
 
   async resetForbidden(account: string): Promise<void> {
-    await this.redis.hdel(this.keys(account)('upstream'), 'forbidden');
+    await this.redis.del(outageKeys(this.keys(account)).forbidden);
   }
 
   async takeProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn> {
@@ -105,8 +106,12 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   }
 }
 
-function outageKeys(keys: AccountKeys): { upstream: string; relapses: string } {
-  return { upstream: keys('upstream'), relapses: keys('upstream', 'relapses') };
+function outageKeys(keys: AccountKeys): { upstream: string; relapses: string; forbidden: string } {
+  return {
+    upstream: keys('upstream'),
+    relapses: keys('upstream', 'relapses'),
+    forbidden: keys('upstream', 'forbidden'),
+  };
 }
 
 /**

@@ -237,6 +237,7 @@ export class RedisRelayStore implements RelayStore {
         statusBefore: sendIndexRedisKeys.status(keys, before.status),
         statusAfter: sendIndexRedisKeys.status(keys, next.state.status),
         upstream: keys('upstream'),
+        forbidden: keys('upstream', 'forbidden'),
         bucket: keys('budget'),
         rows: rowRedisKeys(keys).rows,
       },

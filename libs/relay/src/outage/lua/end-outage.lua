@@ -4,6 +4,7 @@
 -- @key log_counters  Hash of the log's counters.
 -- @key upstream      Hash of the outage, if there is one.
 -- @key relapses      Number of probes of the last outages of the kind 'refused', if the last one ended just now.
+-- @key forbidden     Number of consecutive 403 answers to POSTs.
 -- @arg since         Start of the outage in ms, which identifies the outage.
 -- @args events       Events to append (`appendEventsLuaArguments`).
 -- @reply             1, or 0 if that outage has already ended.
@@ -17,7 +18,7 @@ local RELAPSE_MS = 60000
 if redis.call('HGET', upstream, 'unavailableSince') ~= since then return 0 end
 local kind, probes = unpack(redis.call('HMGET', upstream, 'kind', 'probes'))
 if kind == 'refused' then redis.call('SET', relapses, (tonumber(probes) or 0) + 1, 'PX', RELAPSE_MS) end
-redis.call('DEL', upstream)
+redis.call('DEL', upstream, forbidden)
 redis.call('HSET', upstream, 'recoveredAt', whole(now_ms()))
 redis.call('PEXPIRE', upstream, RECOVERING_MS)
 append_events(events_from)

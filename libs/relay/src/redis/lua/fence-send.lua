@@ -10,6 +10,7 @@
 -- @key status_before     Set of the sends of the status that the send had.
 -- @key status_after      Set of the sends of the status that the send gets.
 -- @key upstream          Hash of what is known of the account's upstream.
+-- @key forbidden         Number of consecutive 403 answers to POSTs.
 -- @key bucket            Hash of the account's token bucket.
 -- @key rows              Hash of the rows of contacts; its channel reports changes.
 -- @arg id                The send's id.
@@ -34,8 +35,9 @@ if stored[1] ~= revision or (stored[2] or '') ~= nonce_before then
 end
 if stored[3] ~= redis_run() then return 'changed' end
 -- An outage, or 403 answers that a success must reset.
-local known = redis.call('HMGET', upstream, 'unavailableSince', 'forbidden')
-if known[1] or known[2] then return 'unusual' end
+if redis.call('HEXISTS', upstream, 'unavailableSince') == 1 or redis.call('EXISTS', forbidden) == 1 then
+  return 'unusual'
+end
 if rows_kept == 'on' and stored[5] ~= row_count then return 'unusual' end
 -- Successes must raise a budget that is reduced.
 if redis.call('HEXISTS', bucket, 'limit') == 1 then return 'unusual' end
