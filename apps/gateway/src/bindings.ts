@@ -46,7 +46,7 @@ import {
   BullmqRelayJobs,
   AgendaNotifyingRelayStore,
   ProbeTriggeringUpstreamHealth,
-  ReconciliationSchedulingRelayJobs,
+  RelayJobsWithReconciliation,
   RedisIdempotencyKeys,
   RedisSendList,
   type SendService,
@@ -243,7 +243,7 @@ function sendsOf(
       stats,
     ),
     new RedisIdempotencyKeys(redis, prefix),
-    new ReconciliationSchedulingRelayJobs(jobs, relay.hints),
+    new RelayJobsWithReconciliation(jobs, relay.hints),
     async (account) => {
       const found = await accounts.find(account);
       return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);

@@ -45,8 +45,8 @@ const DEFAULT_MAX_RETRIES = 4;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
 /**
- * Longest wait that the gateway may ask for with the header `Retry-After`, in milliseconds. If the gateway asks for a
- * longer wait, a request is not retried, and an event stream retries after this wait.
+ * Longest time that the client waits because of a header `Retry-After`, in milliseconds. If the gateway asks for more,
+ * a request is not retried, and an event stream reconnects after this time.
  */
 export const MAX_RETRY_AFTER_MS = 60_000;
 

@@ -28,7 +28,7 @@ export { RedisSendList } from './redis/redis-send-list.js';
 export { RedisUpstreamHealth } from './outage/redis-upstream-health.js';
 export {
   LOST_JOB_CHECK_DELAY_MS,
-  ReconciliationSchedulingRelayJobs,
+  RelayJobsWithReconciliation,
   RELAY_TASK_NAMES,
   type RelayHints,
 } from './jobs/relay-hints.js';

@@ -20,7 +20,7 @@ export type { DeliveriesOverview, DeliveriesOverviewReader } from './delivery/de
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';
 export {
   DELIVERY_TASK_NAMES,
-  ReconciliationSchedulingDeliveryJobs,
+  DeliveryJobsWithReconciliation,
   DUE_DELIVERY_CHECK_DELAY_MS,
 } from './delivery/delivery-hints.js';
 export type { DeliveryJobs } from './delivery/delivery-jobs.js';

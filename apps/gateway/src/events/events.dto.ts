@@ -77,7 +77,7 @@ export class StreamQuery extends FilterQuery {
   @ApiProperty({
     type: 'string',
     description:
-      'Event types or patterns, separated by commas. By default, all events of the event log are sent. `conversation.updated` and `send.updated`, which are not in the event log, are sent only if `types` names them.',
+      'Event types or patterns, separated by commas. By default, all types of events in the event log are sent. `conversation.updated` and `send.updated`, which are not in the event log, are sent only if `types` names them.',
     example: 'message.*,conversation.updated,send.updated',
   })
   @Optional()

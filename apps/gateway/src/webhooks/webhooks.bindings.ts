@@ -10,7 +10,7 @@ import {
   EndpointManager,
   EndpointSecretManager,
   TestEventSender,
-  ReconciliationSchedulingDeliveryJobs,
+  DeliveryJobsWithReconciliation,
   RedisDeliveriesOverviewReader,
   RedisDeliveryStore,
   RedisEndpointHealth,
@@ -54,7 +54,7 @@ export function webhookBindings({
   const log = new RedisEventLog(redis, prefix);
   const check = new WebhookUrlChecker(new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS), resolver);
   const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
-  const jobs = new ReconciliationSchedulingDeliveryJobs(
+  const jobs = new DeliveryJobsWithReconciliation(
     new BullmqDeliveryJobs(openHintQueue('deliveries', redis, prefix, logger)),
     createAgendas(redis, prefix, logger).dispatch.hints,
   );

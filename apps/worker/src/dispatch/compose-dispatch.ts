@@ -19,7 +19,7 @@ import {
   EventDispatcher,
   AgendaNotifyingDeliveryStore,
   HttpDeliveryClient,
-  ReconciliationSchedulingDeliveryJobs,
+  DeliveryJobsWithReconciliation,
   RedisDeliveryDueTimeReader,
   RecentEventCache,
   RedisEndpointStore,
@@ -49,7 +49,7 @@ export function composeDispatch(
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
   const recent = new RecentEventCache();
   const store = new AgendaNotifyingDeliveryStore(redis, prefix, hints, recent);
-  const jobs = new ReconciliationSchedulingDeliveryJobs(
+  const jobs = new DeliveryJobsWithReconciliation(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
     hints,
   );

@@ -17,7 +17,7 @@ import {
   BullmqRelayJobs,
   UnusedFileRemover,
   LaneRunner,
-  ReconciliationSchedulingRelayJobs,
+  RelayJobsWithReconciliation,
   RedisRelayDueTimeReader,
   type RelayJobs,
   PeriodicRelayTasks,
@@ -44,7 +44,7 @@ export interface RelayRole {
 export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['relay']>): RelayRole {
   const { environment, logger, upstream, lookup, sends, blobs, agendas, metrics, wakeUps } = core;
   const settings = relaySettingsFrom(environment);
-  const jobs = new ReconciliationSchedulingRelayJobs(
+  const jobs = new RelayJobsWithReconciliation(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
     agendas.relay.hints,
   );

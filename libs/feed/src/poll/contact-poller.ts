@@ -127,8 +127,8 @@ export class ContactPoller {
   ): Promise<'committed' | 'refused' | FirstPage | undefined> {
     const { account, contactId, state, lookup } = start;
     const expected = state.extension.unchangedPage;
-    // If the page is unchanged, the request below returns no messages. So the page is not requested here if a look-up
-    // needs the messages, or if messages of sends are not committed yet.
+    // The request below returns the messages only if the page has changed. So it is not made if the messages of an
+    // unchanged page are needed, too: by a look-up, or to commit which of them belong to sends.
     if (lookup !== undefined || this.committer.hasUncommittedSends(start)) return undefined;
     if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
     const { digest } = expected;

@@ -27,7 +27,7 @@ describe('a contact that is missing from a contact list with unreadable elements
     expect(missingAt).toEqual([3, 5]);
   });
 
-  it('cannot be an unreadable element if the number of unreadable elements has fallen to the number before the contact went missing', () => {
+  it('is certainly missing if there are as few unreadable elements again as before the contact went missing', () => {
     expect(mayMissingContactBeUnreadable(after(1, 3, 1), 2)).toBe(false);
     expect(mayMissingContactBeUnreadable(after(1, 3, 2), 2)).toBe(true);
   });

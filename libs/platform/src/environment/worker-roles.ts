@@ -5,8 +5,8 @@ export type WorkerRole = (typeof WORKER_ROLES)[number];
 const ROLES_LABEL = ' roles=';
 
 /** Appends the roles of a worker to its member of the heartbeat set in Redis. */
-export function appendWorkerRoles(member: string, roles: readonly WorkerRole[]): string {
-  return `${member}${ROLES_LABEL}${roles.join(',')}`;
+export function appendRolesToHeartbeatMember(heartbeatMember: string, roles: readonly WorkerRole[]): string {
+  return `${heartbeatMember}${ROLES_LABEL}${roles.join(',')}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { newId } from '../ids.js';
-import { appendWorkerRoles, type WorkerRole } from '../environment/worker-roles.js';
+import { appendRolesToHeartbeatMember, type WorkerRole } from '../environment/worker-roles.js';
 
 /** A running gateway or worker, as other processes see it. */
 export interface ProcessInstance {
@@ -42,7 +42,7 @@ export function formatProcessInstance(
   roles?: readonly WorkerRole[],
 ): string {
   const member = `${name} version=${version} since=${since}`;
-  return roles === undefined ? member : appendWorkerRoles(member, roles);
+  return roles === undefined ? member : appendRolesToHeartbeatMember(member, roles);
 }
 
 export function parseProcessInstance(member: string): ProcessInstance {

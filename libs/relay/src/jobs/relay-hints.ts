@@ -35,7 +35,7 @@ export interface RelayHints {
  * Wakes workers for lanes, and schedules a reconcile task that runs a little later. The task wakes the lanes again if
  * the wake-up job was lost, or if the worker that ran the job died.
  */
-export class ReconciliationSchedulingRelayJobs implements RelayJobs {
+export class RelayJobsWithReconciliation implements RelayJobs {
   constructor(
     private readonly jobs: RelayJobs,
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,

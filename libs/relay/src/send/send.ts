@@ -81,7 +81,7 @@ export interface LookupCandidate {
   sentAt: string | null;
   /** Why the message was not recorded as the send's message, as text. */
   reason: string;
-  /** Id of the send that the resembling message belongs to, or null. */
+  /** Id of the send whose message this is, or null if the message is not known to be that of a send. */
   sendId: string | null;
 }
 

@@ -23,7 +23,7 @@ export interface StoredCandidate {
   /** The timestamp of the message, by upstream's clock. Absent if the message has no readable timestamp. */
   sentAt?: number;
   reason: string;
-  /** Id of the send that the resembling message belongs to. Absent if the message belongs to no send. */
+  /** Id of the send whose message this is. Absent if the message is not known to be that of a send. */
   sendId?: string;
 }
 

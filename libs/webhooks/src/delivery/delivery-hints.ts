@@ -19,7 +19,7 @@ export const DUE_DELIVERY_CHECK_DELAY_MS = 2_000;
  * Wakes workers for endpoints. Also schedules a check for due deliveries a little later, in case the wake-up job is
  * lost or its worker dies.
  */
-export class ReconciliationSchedulingDeliveryJobs implements DeliveryJobs {
+export class DeliveryJobsWithReconciliation implements DeliveryJobs {
   constructor(
     private readonly jobs: DeliveryJobs,
     private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,

@@ -1,7 +1,7 @@
 import type { LoggedEvent, ReaderLease } from '#events';
 import type { Logger } from '#platform';
 import type { DeliveryRunner } from '../attempt/delivery-runner.js';
-import type { ReconciliationSchedulingDeliveryJobs } from '../delivery/delivery-hints.js';
+import type { DeliveryJobsWithReconciliation } from '../delivery/delivery-hints.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import type { RecentEventCache } from '../delivery/recent-event-cache.js';
@@ -21,7 +21,7 @@ export interface OwnDeliveries {
    * Schedules a check for due deliveries, in case this process ends before it has attempted the deliveries that it
    * started.
    */
-  recovery: Pick<ReconciliationSchedulingDeliveryJobs, 'checkLater'>;
+  recovery: Pick<DeliveryJobsWithReconciliation, 'checkLater'>;
 }
 
 /** Creates a delivery of each event for each endpoint whose filter matches the event. */
