@@ -62,7 +62,7 @@ export class EventStream {
     // Sends the cursor first, so that a client disconnected before the first event resumes here and misses nothing.
     await this.write(commentFrame('open') + retryFrame(retryMs()) + this.cursorUpdate());
     for (let page: Page = first; page !== 'expired'; page = await this.next()) {
-      if (page !== 'unavailable') await this.send(page);
+      if (page !== 'unavailable' && !(await this.send(page))) break;
       await this.sendChanges();
       if (this.source.changes?.isBroken === true) break;
       if (page === 'unavailable') await pause(RETRY_READ_MS, stop);
@@ -87,18 +87,21 @@ export class EventStream {
     }
   }
 
-  private async send({ events, next }: EventPage): Promise<void> {
+  /** Sends a page of events. Resolves to false if the stream must end, because its API key or token became invalid. */
+  private async send({ events, next }: EventPage): Promise<boolean> {
     let text = '';
     for (const event of events) {
       text += eventFrame(next.epoch, event);
-      if (text.length < MAX_WRITE_LENGTH) continue;
+      if (text.length < MAX_WRITE_LENGTH && event !== events.at(-1)) continue;
       await this.write(text);
       text = '';
+      this.cursor = { epoch: next.epoch, position: event.position };
+      this.sentId = formatCursor(this.cursor);
+      // A client that reads slowly may take minutes for one page.
+      if (!(await this.checkAccess())) return false;
     }
-    if (text !== '') await this.write(text);
-    const last = events.at(-1);
-    if (last !== undefined) this.sentId = formatCursor({ epoch: next.epoch, position: last.position });
     this.cursor = next;
+    return true;
   }
 
   private async sendChanges(): Promise<void> {
@@ -108,16 +111,16 @@ export class EventStream {
 
   /** Checks the API key and sends a comment, each at its interval. Resolves to false if the stream must end. */
   private async keepAlive(): Promise<boolean> {
-    const now = performance.now();
-    if (now - this.checkedAt >= this.settings.commentMs) {
-      this.checkedAt = now;
-      if (!(await this.isAllowed())) return false;
-    }
+    if (!(await this.checkAccess())) return false;
     if (this.silentMs() >= this.settings.commentMs) await this.write(commentFrame('') + this.cursorUpdate());
     return true;
   }
 
-  private async isAllowed(): Promise<boolean> {
+  /** Checks the API key or token if the last check is one interval ago. Resolves to false if it is no longer valid. */
+  private async checkAccess(): Promise<boolean> {
+    const now = performance.now();
+    if (now - this.checkedAt < this.settings.commentMs) return true;
+    this.checkedAt = now;
     try {
       return await this.source.allowed();
     } catch (error) {

@@ -1,0 +1,40 @@
+import { expect, it } from '@jest/globals';
+import { EventLogFollower, formatCursor, type LoggedEvent } from '#events';
+import { EventStream } from './event-stream.js';
+import type { SseConnection } from './sse-connection.js';
+
+/** Larger than one block of events, so that each event is a block. */
+const DATA = JSON.stringify('x'.repeat(70_000));
+
+const eventAt = (position: string): LoggedEvent => ({
+  id: `evt_${position}`,
+  type: 'upstream.recovered',
+  timestamp: '2030-01-01T00:00:00.000Z',
+  account: 'a',
+  contactId: 'c',
+  sequence: 1,
+  data: DATA,
+  position,
+});
+
+it('an event stream whose API key is revoked ends within a page, after the events that the client has received', async () => {
+  const written: string[] = [];
+  const connection = { write: async (text: string) => Promise.resolve(void written.push(text)) };
+  const stream = new EventStream(
+    {
+      read: async () => Promise.reject(new Error('the stream goes on')),
+      follower: new EventLogFollower(true, () => undefined),
+      allowed: async () => Promise.resolve(written.length < 3),
+    },
+    connection as SseConnection,
+    { commentMs: 0 },
+    { epoch: 'e', position: '0-0' },
+  );
+  const events = ['1-0', '2-0', '3-0'].map(eventAt);
+  await stream.run(
+    { events, next: { epoch: 'e', position: '3-0' }, hasMore: false },
+    new AbortController().signal,
+  );
+  expect(written.flatMap((text) => /^event/m.exec(text) ?? [])).toHaveLength(2);
+  expect(written.at(-1)?.split('\n')[0]).toBe(`id: ${formatCursor({ epoch: 'e', position: '2-0' })}`);
+});
