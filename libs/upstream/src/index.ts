@@ -44,6 +44,7 @@ export {
   type TokenAttempt,
 } from './budget/request-budget.js';
 export {
+  isIncompleteReplyError,
   isMissingPageError,
   UpstreamConnectionLostError,
   UpstreamError,

@@ -20,12 +20,22 @@ export class UpstreamUnreachableError extends UpstreamError {
   }
 }
 
+/** Options of an error that ended an exchange before the whole reply was received. */
+interface IncompleteReplyOptions extends ErrorOptions {
+  /** True if the status was 2xx and a part of the body was received. If absent, false. */
+  hasBegun?: boolean;
+}
+
 /** Upstream did not answer the request completely within the deadline. It may have processed the request. */
 export class UpstreamTimeoutError extends UpstreamError {
+  /** True if the status was 2xx and a part of the body was received. */
+  readonly hasBegun: boolean;
+
   /** @param ms deadline, in milliseconds @param hint more information for the operator */
-  constructor(ms: number, options?: ErrorOptions, hint?: string) {
+  constructor(ms: number, options?: IncompleteReplyOptions, hint?: string) {
     const words = hint === undefined ? '' : ` (${hint})`;
     super('UpstreamTimeoutError', `upstream did not answer within ${ms} ms${words}`, options);
+    this.hasBegun = options?.hasBegun === true;
   }
 }
 
@@ -34,8 +44,12 @@ export class UpstreamTimeoutError extends UpstreamError {
  * request.
  */
 export class UpstreamConnectionLostError extends UpstreamError {
-  constructor(reason: string, options?: ErrorOptions) {
+  /** True if the status was 2xx and a part of the body was received. */
+  readonly hasBegun: boolean;
+
+  constructor(reason: string, options?: IncompleteReplyOptions) {
     super('UpstreamConnectionLostError', `the connection to upstream broke: ${reason}`, options);
+    this.hasBegun = options?.hasBegun === true;
   }
 }
 
@@ -123,6 +137,13 @@ export class UpstreamUnavailableError extends UpstreamError {
   override get logMessage(): string {
     return 'requests to upstream are held';
   }
+}
+
+/** Returns true if upstream began a successful reply, and the rest of its body was not received in time. */
+export function isIncompleteReplyError(error: unknown): boolean {
+  return (
+    (error instanceof UpstreamTimeoutError || error instanceof UpstreamConnectionLostError) && error.hasBegun
+  );
 }
 
 /** Statuses with which upstream may answer a request for a page after the last one. */

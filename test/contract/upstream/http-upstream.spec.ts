@@ -9,6 +9,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   HttpUpstream,
+  isIncompleteReplyError,
   UpstreamConnectionLostError,
   UpstreamError,
   type UpstreamAddress,
@@ -549,25 +550,36 @@ describe('a read', () => {
   });
 
   it.each([
-    [{ kind: 'status', status: 500 }, UpstreamStatusError],
-    [{ kind: 'timeoutBefore' }, UpstreamTimeoutError],
-    [{ kind: 'resetBefore' }, UpstreamConnectionLostError],
-    [{ kind: 'html' }, UpstreamReplyUnreadableError],
-    [{ kind: 'emptyObject' }, UpstreamReplyUnreadableError],
-    [{ kind: 'errorBody200' }, UpstreamReplyUnreadableError],
-    [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyUnreadableError],
-    [{ kind: 'truncatedJson', cut: 'connection' }, UpstreamConnectionLostError],
-    [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError],
+    [{ kind: 'status', status: 500 }, UpstreamStatusError, false],
+    [{ kind: 'timeoutBefore' }, UpstreamTimeoutError, false],
+    [{ kind: 'resetBefore' }, UpstreamConnectionLostError, false],
+    [{ kind: 'html' }, UpstreamReplyUnreadableError, false],
+    [{ kind: 'emptyObject' }, UpstreamReplyUnreadableError, false],
+    [{ kind: 'errorBody200' }, UpstreamReplyUnreadableError, false],
+    [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyUnreadableError, false],
+    [{ kind: 'truncatedJson', cut: 'connection' }, UpstreamConnectionLostError, true],
+    [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError, true],
   ] as const)(
-    'that meets the fault %j fails with %p instead of returning an empty list',
-    async (fault, kind) => {
+    'that meets the fault %j fails with %p instead of returning an empty list (part of a list received: %j)',
+    async (fault, kind, hasBegun) => {
       contacts();
       strike(fault);
       const began = performance.now();
-      expect(await failure(upstream.listContacts(address, acceptEveryContact))).toBeInstanceOf(kind);
+      const error = await failure(upstream.listContacts(address, acceptEveryContact));
+      expect(error).toBeInstanceOf(kind);
+      expect(isIncompleteReplyError(error)).toBe(hasBegun);
       expect(performance.now() - began).toBeLessThan(TIMEOUT_MS + 300);
     },
   );
+
+  it('with an error status, whose body is late, does not count as a list of which a part was received', async () => {
+    const server = createHttpServer((_, reply) =>
+      reply.writeHead(503, { 'content-length': 9 }).write('busy'),
+    );
+    const error = await failure(upstream.listContacts(await listen(server), acceptEveryContact));
+    expect(error).toBeInstanceOf(UpstreamTimeoutError);
+    expect(isIncompleteReplyError(error)).toBe(false);
+  });
 
   it('that had to wait for a new budget token has its full timeout after the wait', async () => {
     let checks = 0;

@@ -169,6 +169,15 @@ describe('requests for an account whose upstream is down', () => {
     await expectNoMoreRequests(one);
   });
 
+  it('are still sent if only contact lists fail, and a part of each list is received before its time limit', async () => {
+    const one = make();
+    for (let i = 0; i < 2 * FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
+      ends = [new UpstreamTimeoutError(10, { hasBegun: true })];
+      await expect(one.listContacts('a', MORE, reader)).rejects.toThrow(UpstreamTimeoutError);
+    }
+    expect(begun).toEqual([]);
+  });
+
   it('are no longer sent after five reads of page 3 have timed out', async () => {
     const one = make();
     for (let i = 0; i < FAILURES_UNTIL_BREAKER_OPENS; i += 1) {
@@ -341,6 +350,8 @@ describe('a probe of an unavailable upstream', () => {
     ['away', status(404)],
     ['refused', status(429)],
     ['refused', new UpstreamReplyUnreadableError('not JSON')],
+    ['away', new UpstreamTimeoutError(10, { hasBegun: true })],
+    ['away', new UpstreamConnectionLostError('reset', { hasBegun: true })],
   ] as const)(
     'ends the outage if the answer shows that upstream is available (kind of outage: "%s", answer: "%s")',
     async (kind, answer) => {

@@ -11,6 +11,7 @@ import {
 } from '../budget/request-budget.js';
 import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
+  isIncompleteReplyError,
   UpstreamError,
   UpstreamIsTidingsError,
   UpstreamStatusError,
@@ -233,7 +234,13 @@ export class BudgetedUpstream {
     newReader: () => R,
   ): Promise<ContactList<R>> {
     const address = await this.accountWithToken(account, purpose);
-    return this.watch(account, address, () => this.upstream.listContacts(address, newReader));
+    // A long list may always take longer than the time limit, while upstream answers other requests.
+    return this.watch(
+      account,
+      address,
+      () => this.upstream.listContacts(address, newReader),
+      isIncompleteReplyError,
+    );
   }
 
   /**
@@ -448,9 +455,11 @@ export class BudgetedUpstream {
 /**
  * Returns the kind of outage that the error of a probe shows, or undefined if the outage is over. An error answer such
  * as 404 ends the outage, because it shows that upstream works. A 403 answer ends the outage, too, unless upstream
- * refused the account before.
+ * refused the account before. A contact list of which only a part was received in time ends the outage, too: it may be
+ * too long for the time limit even when upstream works.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
+  if (isIncompleteReplyError(error)) return undefined;
   if (isUpstreamDownError(error)) return before;
   if (error instanceof UpstreamIsTidingsError) return 'loop';
   if (!(error instanceof UpstreamStatusError)) return undefined;

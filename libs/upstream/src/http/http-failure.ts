@@ -43,12 +43,14 @@ export interface FailedExchange {
   maxBytes: number;
   /** Number of bytes of the reply's body that were received. If absent, 0. */
   received?: number;
+  /** True if the reply's status was 2xx and a part of its body was received. If absent, false. */
+  hasBegun?: boolean;
 }
 
 /** Returns the error for an exchange with upstream that ended before the whole reply was received. */
 export function toUpstreamError(error: unknown, exchange: FailedExchange): UpstreamError {
   if (error instanceof UpstreamError) return error;
-  const { timeoutMs, timedOut, connected, maxBytes, received = 0 } = exchange;
+  const { timeoutMs, timedOut, connected, maxBytes, received = 0, hasBegun = false } = exchange;
   const code = codeOf(error);
   const reason = code ?? (error instanceof Error ? error.message : 'unknown');
   const wasConnected = received > 0 || (connected ?? (code === undefined || !NEVER_CONNECTED.has(code)));
@@ -56,11 +58,11 @@ export function toUpstreamError(error: unknown, exchange: FailedExchange): Upstr
     const words = timedOut ? `no connection within ${timeoutMs} ms` : reason;
     return new UpstreamUnreachableError(words, { cause: error });
   }
-  if (timedOut) return new UpstreamTimeoutError(timeoutMs, { cause: error }, hintOf(received));
+  if (timedOut) return new UpstreamTimeoutError(timeoutMs, { cause: error, hasBegun }, hintOf(received));
   if (error instanceof Error && error.message.includes('maxContentLength')) {
     return new UpstreamReplyTooLargeError(maxBytes, 'bytes', { cause: error });
   }
-  return new UpstreamConnectionLostError(reason, { cause: error });
+  return new UpstreamConnectionLostError(reason, { cause: error, hasBegun });
 }
 
 /**

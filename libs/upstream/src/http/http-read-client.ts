@@ -20,8 +20,9 @@ export interface HttpRead {
   /**
    * Called for each part of the body that arrives.
    * @param count size of the part in bytes; if the body is compressed, the size before decompression
+   * @param status status of the reply
    */
-  onBytes(count: number): void;
+  onBytes(count: number, status: number): void;
 }
 
 /** Maximum size of a body that is passed on as a whole, in bytes. A larger body is passed on as a stream. */
@@ -131,7 +132,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.read.onBytes(chunk.length);
+    if (this.reply !== undefined) this.read.onBytes(chunk.length, this.reply.status);
     if (this.stream !== undefined) {
       if (!this.stream.push(chunk)) controller.pause();
       return;

@@ -66,11 +66,13 @@ export class HttpReplyReader {
     // Number of bytes of the body that arrived, counted before decompression. If the request fails before the first
     // bytes of the body are passed on, `exchange.received` is 0 although bytes have arrived.
     let arrived = 0;
+    let hasBegun = false;
     try {
       const { deadline } = exchange;
       const { signal } = deadline;
-      const onBytes = (count: number): void => {
+      const onBytes = (count: number, status: number): void => {
         arrived += count;
+        hasBegun = isSuccessfulReply({ status });
       };
       const response = await this.reads.get({
         ...{ ...request, signal, onBytes },
@@ -102,6 +104,7 @@ export class HttpReplyReader {
         timedOut: exchange.deadline.isOver,
         maxBytes: limits.maxBytes,
         received: exchange.received || arrived,
+        hasBegun,
       });
     } finally {
       exchange.end();
