@@ -55,14 +55,16 @@ export interface EventLog {
   /**
    * Returns at most `limit` events after a cursor, oldest first. If the cursor is undefined, starts at the
    * oldest kept event. Events that the filter rejects do not count towards `limit`, so the cursor `next` of the page
-   * may be many events after the last returned event.
+   * may be many events after the last returned event. Large events make a page shorter: it ends before the event with
+   * which its data would exceed 8 million characters.
    * @throws {CursorExpiredError}
    */
   read(account: string, after: Cursor | undefined, limit: number, filter?: EventFilter): Promise<EventPage>;
 
   /**
    * Returns the newest events, at most `count`, oldest first. `next` is the cursor of the end of the log, and `hasMore`
-   * is false. At most the newest 5,000 events of the log are examined, even if the filter rejects most of them.
+   * is false. At most the newest 5,000 events of the log are examined, even if the filter rejects most of them. As in
+   * {@link read}, large events make the page shorter.
    */
   readLast(account: string, count: number, filter?: EventFilter): Promise<EventPage>;
 

@@ -28,6 +28,11 @@ const FIRST_CHUNK = 128;
  * other commands on the connection could exceed their time limit.
  */
 const CHUNK_CHARACTERS = 2_000_000;
+/**
+ * Maximum size of the events that one read returns, in characters. A read returns at least one event, however large.
+ * Otherwise, a few callers that read pages of large events could use up the memory of the process.
+ */
+const MAX_PAGE_CHARACTERS = 8_000_000;
 /** Maximum number of log entries that one read examines, even if the filter rejects most of them. */
 const MAX_SCANNED = 5_000;
 const MAX_TRIMMED = 1_000;
@@ -77,14 +82,16 @@ export class RedisEventLog implements EventLog {
     const maxSize = selectsAll(filter) ? Math.min(CHUNK, count) : CHUNK;
     let size = Math.min(maxSize, FIRST_CHUNK);
     const events: LoggedEvent[] = [];
+    const isFull = createPageFullCheck(count);
     let from = last;
     for (let scanned = 0; scanned < MAX_SCANNED && events.length < count;) {
       const entries = await this.redis.xrevrange(log, from, '-', 'COUNT', size);
       const chunk = entries.flatMap((entry) => parseRedisStreamEntry(account, entry) ?? []);
-      for (const event of chunk)
-        if (events.length < count && matchesEventFilter(filter, event)) events.push(event);
+      const matching = chunk.filter((event) => matchesEventFilter(filter, event));
+      const isLeftOut = matching.findIndex(isFull);
+      events.push(...matching.slice(0, isLeftOut < 0 ? undefined : isLeftOut));
       const oldest = entries.at(-1);
-      if (oldest === undefined || entries.length < size) break;
+      if (isLeftOut >= 0 || oldest === undefined || entries.length < size) break;
       from = `(${oldest[0]}`;
       scanned += size;
       size = Math.min(nextChunkSize(chunk, maxSize), MAX_SCANNED - scanned);
@@ -153,13 +160,16 @@ export class RedisEventLog implements EventLog {
     const maxSize = selectsAll(filter) ? Math.min(CHUNK, limit + 1) : CHUNK;
     let size = Math.min(maxSize, FIRST_CHUNK);
     const events: LoggedEvent[] = [];
+    const isFull = createPageFullCheck(limit);
     let position = after;
     for (let scanned = 0; scanned < MAX_SCANNED;) {
       const chunk = await this.chunk(account, position, size);
       for (const event of chunk) {
         if (events.length === limit) return { events, position, hasMore: true };
+        const isMatch = matchesEventFilter(filter, event);
+        if (isMatch && isFull(event)) return { events, position, hasMore: true };
         position = event.position;
-        if (matchesEventFilter(filter, event)) events.push(event);
+        if (isMatch) events.push(event);
       }
       if (chunk.length < size) return { events, position, hasMore: false };
       scanned += size;
@@ -185,6 +195,21 @@ export class RedisEventLog implements EventLog {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+/**
+ * Returns a function that is called with the events of a page, one after the other. It returns true for the first event
+ * that does not fit into the page.
+ * @param limit maximum number of events
+ */
+function createPageFullCheck(limit: number): (event: LoggedEvent) => boolean {
+  let count = 0;
+  let characters = 0;
+  return ({ data }) => {
+    count += 1;
+    characters += data.length;
+    return count > limit || (count > 1 && characters > MAX_PAGE_CHARACTERS);
+  };
 }
 
 /**
