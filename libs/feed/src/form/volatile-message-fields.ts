@@ -24,7 +24,7 @@ import {
  * contact.
  *
  * Known limits:
- * - If fewer than four messages have undocumented fields, every change of these fields emits an event.
+ * - If fewer than four messages have undocumented fields, these fields are muted only after five reads with changes.
  * - All undocumented fields count as one field. For example, a counter of views mutes the other undocumented
  *   fields as well.
  * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL whose
@@ -48,6 +48,12 @@ const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
  * the first two emit events. At most four messages are compared to detect the changes.
  */
 const THRESHOLDS: MutingThresholds = { emittedReads: 2, samples: 4 };
+
+/**
+ * Thresholds for undocumented fields that fewer than four messages have. Their changes may be important, for example
+ * those of a counter of edits, and few messages do not show whether the changes of all messages have one cause.
+ */
+const THRESHOLDS_FOR_FEW_MESSAGES: MutingThresholds = { ...THRESHOLDS, emittedReads: 5 };
 
 /** A message that was known before a read, with the content and fingerprint that the read found. */
 export interface ReadMessage {
@@ -121,13 +127,13 @@ export function updateVolatileMessageFields(
     const bit = 1 << field;
     if ((all & bit) === 0) continue;
     const view = viewOf(field, messages, marks);
-    if (isTooFew(field, before.get(field), view)) continue;
-    const { streak, showsSamples } = updateFieldChangeStreak(before.get(field), view, THRESHOLDS);
+    const thresholds = thresholdsOf(field, before.get(field), view);
+    const { streak, showsSamples } = updateFieldChangeStreak(before.get(field), view, thresholds);
     if (streak === undefined) continue;
     volatility.set(field, streak);
     // Changes of a field that is not muted are withheld only if the read contains a sampled message. Otherwise, the
     // changes are emitted, because it may take long until a read shows whether the field keeps changing.
-    if (isFieldWithheldOrMuted(streak, THRESHOLDS) && (streak.muted || showsSamples)) withheldOrMuted |= bit;
+    if (isFieldWithheldOrMuted(streak, thresholds) && (streak.muted || showsSamples)) withheldOrMuted |= bit;
     if (streak.muted) muted |= bit;
     if (streak.isCommon) ignored |= bit;
   }
@@ -142,13 +148,14 @@ export function updateVolatileMessageFields(
   };
 }
 
-/**
- * Returns true if a field is undocumented and only few messages have it. Such a field never counts as volatile,
- * because its changes may be important. An example is a counter of edits.
- */
-function isTooFew(field: number, streak: Streak | undefined, { carrying }: FieldView): boolean {
+function thresholdsOf(
+  field: number,
+  streak: Streak | undefined,
+  { carrying }: Pick<FieldView, 'carrying'>,
+): MutingThresholds {
   const carriers = streak?.samples.length ?? carrying;
-  return carriers < THRESHOLDS.samples && FINGERPRINT_FIELDS[field] === 'other';
+  const isFew = carriers < THRESHOLDS.samples && FINGERPRINT_FIELDS[field] === 'other';
+  return isFew ? THRESHOLDS_FOR_FEW_MESSAGES : THRESHOLDS;
 }
 
 export function mutedFieldsOf(volatility: VolatileMessageFields): FieldSet {
@@ -260,7 +267,8 @@ function unpack(bytes: Buffer): VolatileMessageFields {
     if (field >= FINGERPRINT_FIELDS.length || count > THRESHOLDS.samples) {
       throw new DamagedSnapshotError();
     }
-    if (streak.length === 0 || streak.length > THRESHOLDS.emittedReads + 2) throw new DamagedSnapshotError();
+    if (streak.length === 0 || streak.length > THRESHOLDS_FOR_FEW_MESSAGES.emittedReads + 2)
+      throw new DamagedSnapshotError();
     const samples = Array.from({ length: count }, () => ({
       elementHash: packed.bits16(),
       value: packed.bits16(),
