@@ -462,4 +462,16 @@ describe('the list of conversations', () => {
     expect(await amongSome([josephine])).toEqual([josephine]);
     expect(await amongSome([])).toEqual([]);
   });
+
+  it('can be searched by a number in a contact field', async () => {
+    const { harness } = here;
+    const room = harness.createContact(NUMBER, { name: 'Room 101' });
+    harness.createContact(OTHER_NUMBER, { name: 'Room 110' });
+    await harness.sweep();
+    for (const query of ['101', '10 1', 'room 101'])
+      expect((await conversations.search(ACCOUNT, query, 10)).conversations.map(({ id }) => id)).toEqual([
+        room,
+      ]);
+    expect((await conversations.search(ACCOUNT, '01', 10)).conversations).toEqual([]);
+  });
 });

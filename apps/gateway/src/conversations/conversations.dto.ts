@@ -19,7 +19,7 @@ export class ConversationsQuery {
 
   @ApiProperty({
     description:
-      'Text to search for: beginnings of words in the text fields of the contact, or the first or last digits of its phone number. Texts of messages are not searched.',
+      'Text to search for: beginnings of words in the text fields of the contact, or the first or last digits of its phone number (digits also match the beginning of a word). Texts of messages are not searched.',
     example: 'ada',
   })
   @Optional()

@@ -37,11 +37,11 @@ function normalized(text: string): string {
     .toLowerCase();
 }
 
-/** What a search looks for: either words, or a part of a phone number. */
+/** What a search looks for: either words, or digits. */
 export interface SearchTerms {
   /** Beginnings of words. For each of them, the contact must have a word that begins with it. */
   words: string[];
-  /** Digits with which a phone number begins or ends. Undefined if the search is for words. */
+  /** Digits with which a phone number begins or ends, or a word begins. Undefined if the search is for words. */
   digits?: string;
 }
 

@@ -1,4 +1,5 @@
 --- Searches rows by the beginnings of words and by the first or last digits of phone numbers, the latest first.
+-- Digits also match the beginning of a word.
 -- If few rows have the rarest word, these rows are the candidates. Otherwise, the candidates are the rows with the
 -- latest activity.
 -- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
@@ -19,7 +20,7 @@ local candidates_from = words_from + word_count
 
 -- Calls `visit` with the ends of each range of `row_words` that contains a beginning.
 local function each_range(word, visit)
-  local beginnings = digits == '' and {word} or {'+' .. digits, '-' .. string.reverse(digits)}
+  local beginnings = digits == '' and {word} or {'+' .. digits, '-' .. string.reverse(digits), digits}
   for _, beginning in ipairs(beginnings) do visit('[' .. beginning, '[' .. beginning .. '\255') end
 end
 
@@ -85,12 +86,20 @@ local function has_digits(number)
   return string.sub(own, 1, #digits) == digits or string.sub(own, -#digits) == digits
 end
 
+-- Returns true if the row, as JSON, has a word that begins with this text.
+local function has_word(text, beginning)
+  -- A quotation mark in another field of the JSON follows a backslash.
+  local own = string.match(text, '"k":"([^"]*)"')
+  return own ~= nil and string.find(own, ' ' .. beginning, 1, true) ~= nil
+end
+
 -- `text` is the row as JSON, or false for the row of a number.
 local function matches(id, text)
   if digits ~= '' then
     if not text then return has_digits(id) end
     -- Most rows do not contain the digits at all, which is quicker to find out than their numbers.
     if not string.find(text, digits, 1, true) then return false end
+    if has_word(text, digits) then return true end
     local row = cjson.decode(text)
     for _, list in ipairs({row.n or {}, row.c or {}}) do
       for _, number in ipairs(list) do
@@ -99,11 +108,9 @@ local function matches(id, text)
     end
     return false
   end
-  -- A quotation mark in another field of the JSON follows a backslash.
-  local own = text and string.match(text, '"k":"([^"]*)"')
-  if not own then return false end
+  if not text then return false end
   for i = words_from, candidates_from - 1 do
-    if not string.find(own, ' ' .. ARGV[i], 1, true) then return false end
+    if not has_word(text, ARGV[i]) then return false end
   end
   return true
 end
