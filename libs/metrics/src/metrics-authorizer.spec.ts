@@ -47,6 +47,14 @@ describe('a request for the metrics', () => {
     expect(await spaced.mayRead({ address: '203.0.113.9', headers })).toBe(true);
   });
 
+  it('is decided in time that grows only linearly with the length of its headers', async () => {
+    const headers = { authorization: `Bearer ${' '.repeat(200_000)}\u00a0` };
+    const began = performance.now();
+    const allowed = access({ token: 'a-long-random-token' }).mayRead({ address: '203.0.113.9', headers });
+    expect(await allowed).toBe(false);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+
   it('with a token is refused if no token is configured', async () => {
     const headers = { authorization: 'Bearer x' };
     expect(await access({ networks: '' }).mayRead({ address: '127.0.0.1', headers })).toBe(false);

@@ -41,8 +41,9 @@ export class MetricsAuthorizer {
   private hasToken(authorization: string | string[] | undefined): boolean {
     const { METRICS_TOKEN: token } = this.settings;
     if (token === '' || typeof authorization !== 'string') return false;
-    const [, given] = /^Bearer +(.*\S) *$/i.exec(authorization) ?? [];
-    return given !== undefined && timingSafeEqual(digest(given), digest(token));
+    const [scheme] = /^Bearer +/i.exec(authorization) ?? [];
+    if (scheme === undefined) return false;
+    return timingSafeEqual(digest(authorization.slice(scheme.length).trim()), digest(token));
   }
 
   private isInNetwork(address: string | undefined, headers: MetricsRequest['headers']): boolean {
