@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { ConfigurationError } from '../environment/configuration-error.js';
 import { toListenError, runUntilStopSignal, type StartContext } from './process-lifecycle.js';
 
@@ -81,6 +81,21 @@ describe('A Tidings process', () => {
       );
     }, handle);
     expect([stops, handle.exits, handle.sent]).toEqual([1, [0], []]);
+  });
+
+  it('that gets SIGTERM during a start that never ends exits with 1 after 19 seconds', () => {
+    jest.useFakeTimers();
+    try {
+      const handle = new FakeProcess();
+      void runUntilStopSignal(() => new Promise(() => undefined), handle);
+      handle.emit('SIGTERM');
+      jest.advanceTimersByTime(18_999);
+      expect(handle.exits).toEqual([]);
+      jest.advanceTimersByTime(1);
+      expect(handle.exits).toEqual([1]);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it.each(['uncaughtException', 'unhandledRejection'])(

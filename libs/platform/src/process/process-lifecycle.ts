@@ -70,6 +70,7 @@ class ProcessRun {
   private log: ProcessLog | undefined;
   private running: RunningProcess | undefined;
   private ending = false;
+  private giveUp: NodeJS.Timeout | undefined;
 
   constructor(private readonly handle: ProcessHandle) {}
 
@@ -86,6 +87,7 @@ class ProcessRun {
         },
       });
     } catch (error) {
+      clearTimeout(this.giveUp);
       if (this.aborter.signal.aborted) this.handle.exit(0);
       else this.fail(error);
       return;
@@ -114,7 +116,8 @@ class ProcessRun {
   }
 
   /**
-   * Stops the process gracefully. Only the first call has an effect, because after Ctrl-C a process gets two
+   * Stops the process gracefully. If the process has not stopped in time, it exits, even if its start has not ended:
+   * a start may wait for Redis without a limit, and not every part of it ends early. Only the first call has an effect, because after Ctrl-C a process gets two
    * signals: one from the terminal and one from its parent process.
    */
   private end(reason: string): void {
@@ -122,21 +125,21 @@ class ProcessRun {
     this.ending = true;
     this.aborter.abort(reason);
     this.log?.info({ reason }, 'the process is stopping');
+    this.giveUp = setTimeout(() => {
+      this.log?.fatal({ afterMs: PROCESS_STOP_TIMEOUT_MS }, 'the process did not stop in time and exits now');
+      this.handle.exit(EXIT_FAILED);
+    }, PROCESS_STOP_TIMEOUT_MS);
     if (this.running !== undefined) void this.stop(this.running);
   }
 
   private async stop(running: RunningProcess): Promise<void> {
-    const giveUp = setTimeout(() => {
-      this.log?.fatal({ afterMs: PROCESS_STOP_TIMEOUT_MS }, 'the process did not stop in time and exits now');
-      this.handle.exit(EXIT_FAILED);
-    }, PROCESS_STOP_TIMEOUT_MS);
     try {
       await running.stop();
     } catch (error) {
       this.fail(error);
       return;
     } finally {
-      clearTimeout(giveUp);
+      clearTimeout(this.giveUp);
     }
     this.log?.info({}, 'the process has stopped');
     this.handle.exit(0);
