@@ -86,6 +86,18 @@ describe('the estimate of the time at Redis', () => {
     expect(clock.fault).toBeUndefined();
   });
 
+  it('is right within seconds after Redis answers for the first time', async () => {
+    setWall(20 * MINUTE_MS);
+    clock = new RedisClock(redis, KEY, createLogger('test', 'silent'));
+    const ended = once(redis, 'end');
+    redis.disconnect();
+    await ended;
+    await clock.start();
+    await redis.connect();
+    await eventually('the clock is measured', async () => (await offMs()) < 1_000, 15_000);
+    expect(clock.fault).toMatch(/1200 s ahead of/);
+  });
+
   it('equals the clock of the machine until Redis has answered', async () => {
     redis.disconnect();
     await clock.start();

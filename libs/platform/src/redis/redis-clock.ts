@@ -9,16 +9,19 @@ import { readRedisTime } from './redis-time.js';
 const MAX_SKEW_MS = 30_000;
 const MEASURE_EVERY_MS = 60_000;
 const MEASURE_WITHIN_MS = 2_000;
+/** Time from a failed measurement to the next one, in milliseconds. */
+const RETRY_AFTER_MS = 1_000;
 /** If the machine's clock jumps by more than this time, in milliseconds, Redis' clock is read at once. */
 const JUMP_MS = 1_000;
 
 /**
- * Redis' clock, which all processes share. This process reads it at start and every minute. In between, it
- * adds the time that has passed on its steady clock. The result thus does not depend on whether this
- * machine's clock is set correctly.
+ * Redis' clock, which all processes share. This process reads it at start and every minute; while Redis does not
+ * answer, it tries every second. In between, it adds the time that has passed on its steady clock. The result thus does
+ * not depend on whether this machine's clock is set correctly.
  */
 export class RedisClock implements Clock {
   private timer: NodeJS.Timeout | undefined;
+  private retry: NodeJS.Timeout | undefined;
   private measuring: Promise<void> | undefined;
   /**
    * Times that three clocks showed when Redis' clock was last read, in milliseconds. Until Redis' clock is first read,
@@ -65,12 +68,14 @@ export class RedisClock implements Clock {
    * one fails.
    */
   async start(): Promise<void> {
-    await this.measure();
     this.timer = setInterval(() => void this.measure(), MEASURE_EVERY_MS).unref();
+    await this.measure();
   }
 
   stop(): void {
     clearInterval(this.timer);
+    clearTimeout(this.retry);
+    this.timer = undefined;
   }
 
   private measure(): Promise<void> {
@@ -92,6 +97,9 @@ export class RedisClock implements Clock {
       const { redis, steady } = this.moment;
       const now = performance.now();
       this.moment = { redis: redis + now - steady, steady: now, wall: Date.now() };
+      clearTimeout(this.retry);
+      if (this.timer !== undefined)
+        this.retry = setTimeout(() => void this.measure(), RETRY_AFTER_MS).unref();
       return;
     }
     const { fault } = this;
