@@ -56,6 +56,7 @@ describe('a Redis address', () => {
     'redis-cluster://a:99999',
     'redis-cluster://a:0',
     'redis-cluster://u:%zz@a:7000',
+    'redis://u:%zz@a:6379',
   ])('that is invalid is rejected: %p', (text) => {
     expect(() => parseRedisAddress(text)).toThrow();
   });

@@ -17,7 +17,10 @@ export type RedisAddress =
  */
 export function parseRedisAddress(text: string): RedisAddress {
   if (/^rediss?:\/\/./.test(text)) {
-    if (new URL(text).hostname === '') throw new Error('no host');
+    const { hostname, username, password } = new URL(text);
+    if (hostname === '') throw new Error('no host');
+    // The Redis client decodes both, and throws an error that does not name the variable.
+    for (const part of [username, password]) decodeURIComponent(part);
     return { kind: 'standalone', url: text };
   }
   const match = /^redis-(sentinel|cluster):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/([\w.-]+))?\/?$/.exec(text);
