@@ -15,7 +15,11 @@
 export { registerClockDifferenceMetric } from './clock-metrics.js';
 export { DeliveryMetrics } from './delivery-metrics.js';
 export { FeedMetrics } from './feed-metrics.js';
-export { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorizer } from './metrics-authorizer.js';
+export {
+  METRICS_UNAUTHORIZED_MESSAGE,
+  MetricsAuthorizer,
+  type MetricsRequest,
+} from './metrics-authorizer.js';
 export { type Counter, type Gauge, type Histogram, PromMetrics } from './prom-metrics.js';
 export { registerRedisCommandMetrics } from './redis-metrics.js';
 export { RelayMetrics } from './relay-metrics.js';
