@@ -17,7 +17,7 @@ export class AccountFeedSource implements FeedSource {
     purpose: ReadPurpose,
     newReader: () => R,
   ): Promise<ContactList<R>> {
-    return this.upstream.listContacts(account, budgetClassOf(purpose), newReader);
+    return this.upstream.listContacts(account, requestPurposeOf(purpose), newReader);
   }
 
   listMessages(
@@ -28,18 +28,17 @@ export class AccountFeedSource implements FeedSource {
     purpose: ReadPurpose,
     knownDigest?: string,
   ): Promise<MessagePage> {
-    const kind = budgetClassOf(purpose);
-    return this.upstream.listMessages(account, contactId, page, limit, kind, knownDigest);
+    const wanted = requestPurposeOf(purpose);
+    return this.upstream.listMessages(account, contactId, page, limit, wanted, knownDigest);
   }
 }
 
 /**
- * Returns the budget class of a read. A look-up for a send belongs to the sends. A poll without a claimed
- * token, such as the contact list, is rare and uses the class that is never starved.
+ * Returns what a read is for, as the budget knows it. A poll without a claimed token, such as the contact list, is rare
+ * and uses the class that is never starved.
  */
-function budgetClassOf(purpose: ReadPurpose): RequestPurpose {
-  if (purpose === 'lookup') return 'send';
-  if (purpose === 'confirmation') return 'read';
+function requestPurposeOf(purpose: ReadPurpose): RequestPurpose {
+  if (purpose === 'lookup' || purpose === 'confirmation') return purpose;
   return purpose === 'poll' ? { kind: 'more' } : claimedTurn(purpose);
 }
 

@@ -389,6 +389,26 @@ describe('the budget of an account', () => {
     expect([requests, begun]).toEqual([0, []]);
   });
 
+  it.each([
+    ['lookup', 'send'],
+    ['confirmation', 'read'],
+  ] as const)(
+    'lets each request of a search (%s) wait for a token for longer than a send, also the second of two in a row',
+    async (purpose, kind) => {
+      const waits = [0, 6_000, 0];
+      const one = make({
+        ...budget,
+        tryAcquire: (account, rate, wanted) => {
+          asked.push(`${account} ${rate} ${wanted}`);
+          return Promise.resolve({ waitMs: waits.shift() ?? 0, requestedAt: performance.now() });
+        },
+        acquire: () => Promise.reject(new BudgetExhaustedError(6_000)),
+      });
+      for (const page of [1, 2]) await one.listMessages('a', 'c', page, 20, purpose);
+      expect([requests, asked]).toEqual([2, Array<string>(3).fill(`a 10 ${kind}`)]);
+    },
+  );
+
   it('lets any number of polls wait without a memory leak warning from Node.js, and ends their waits when the process stops', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);

@@ -8,6 +8,7 @@ import {
   type AdaptiveBudget,
   BudgetExhaustedError,
   MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
+  type RequestClass,
 } from '../budget/request-budget.js';
 import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
@@ -40,8 +41,24 @@ export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
  */
 const MAX_WAIT_MS = { send: 2_000, read: 5_000 } as const;
 
-/** What a request is for: a send, an API caller's read, or a poll. A {@link PollTokenSource} stands for a poll. */
-export type RequestPurpose = keyof typeof MAX_WAIT_MS | PollTokenSource;
+/**
+ * Request classes of the reads that find out what became of a send: of a send whose POST has an unknown outcome
+ * (`lookup`), and of an accepted one (`confirmation`).
+ */
+const SEARCH_CLASSES = { lookup: 'send', confirmation: 'read' } as const;
+
+/**
+ * Maximum time that a request of such a search waits for a token, in milliseconds. It is long, because a search may need
+ * several requests in a row: if one of them gets no token, the search begins again with the first. A budget that 429
+ * answers have reduced may have a token only every ten seconds.
+ */
+const MAX_SEARCH_WAIT_MS = 15_000;
+
+/**
+ * What a request is for: a send, an API caller's read, a search for the message of a send, or a poll. A
+ * {@link PollTokenSource} stands for a poll.
+ */
+export type RequestPurpose = keyof typeof MAX_WAIT_MS | keyof typeof SEARCH_CLASSES | PollTokenSource;
 
 /**
  * Number of consecutive 403 answers to POSTs after which upstream counts as refusing the account. Fewer 403 answers
@@ -92,7 +109,7 @@ export class BudgetedUpstream {
     this.circuits.delete(account);
   }
 
-  /** Makes every poll stop waiting for a token of the budget, because the process is stopping. */
+  /** Makes every poll and search stop waiting for a token of the budget, because the process is stopping. */
   stopWaiting(): void {
     this.stopping.abort();
   }
@@ -115,6 +132,12 @@ export class BudgetedUpstream {
     // Close the account's circuit breaker in this process, because no outage of the account is recorded in Redis. If
     // upstream is still down, the next failures open the circuit breaker again.
     this.circuitOf(account).reset();
+    if (purpose === 'lookup' || purpose === 'confirmation') {
+      const kind = SEARCH_CLASSES[purpose];
+      const find = (unused: number): Promise<number> =>
+        this.waitFor(account, { kind, signal: AbortSignal.timeout(MAX_SEARCH_WAIT_MS) }, unused);
+      return createBudgetTokenCheck(await find(0), () => find(1));
+    }
     if (typeof purpose === 'string') {
       const patience = MAX_WAIT_MS[purpose];
       const acquire = (unused: number): Promise<number> =>
@@ -341,11 +364,15 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Takes a token of the budget for a poll. Waits for the token without a time limit. Resolves to the time at which the
-   * token was requested: the token expires a fixed time later.
+   * Takes a token of the budget for a poll or a search. Waits for the token until the signal aborts. Resolves to the time
+   * at which the token was requested: the token expires a fixed time later.
    * @param unused number of unused tokens that are returned to the budget first
    */
-  private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
+  private waitFor(
+    account: string,
+    { kind, signal }: { kind: RequestClass; signal?: AbortSignal | undefined },
+    unused: number,
+  ): Promise<number> {
     const { signal: stop, release } = combineAbortSignals(this.stopping.signal, signal);
     const wait = this.waits.run(
       `${kind} ${account}`,
