@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { closeRedis, LuaScript, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
 let folder: string;
@@ -76,4 +78,42 @@ describe('a Lua script in a file', () => {
     );
     await expect(one.run(redis, { list: 'a' }, { id: [1], ids: [] })).rejects.toThrow('no argument id');
   });
+
+  it.each([
+    ['{a}list', 'still here'],
+    ['{a}list', 'already there'],
+    ['list', 'still here'],
+  ])(
+    'on a Redis Cluster writes nothing while the slot of its keys moves to another node (key %s: %s)',
+    async (list, place) => {
+      await using cluster = await startTestCluster();
+      const writing = await script(
+        '-- @key list   A list.',
+        '-- @reply   1.',
+        "redis.call('RPUSH', list, 1)",
+        "redis.call('RPUSH', list == 'list' and '{list}:other' or list .. ':other', 1)",
+        'return 1',
+      );
+      const client = openRedis(parseRedisAddress(cluster.url), 'failFast', () => undefined);
+      try {
+        await once(client, 'ready');
+        const owner = await cluster.masterOf(list);
+        const slot = Number(await owner.ask('CLUSTER', 'KEYSLOT', list));
+        const next = cluster.masters.find((master) => master !== owner) ?? owner;
+        await client.rpush(list, 0);
+        await next.ask('CLUSTER', 'SETSLOT', slot, 'IMPORTING', String(await owner.ask('CLUSTER', 'MYID')));
+        await owner.ask('CLUSTER', 'SETSLOT', slot, 'MIGRATING', String(await next.ask('CLUSTER', 'MYID')));
+        const password = /:([^@]*)@/.exec(cluster.url.slice('redis-cluster://'.length))?.[1] ?? '';
+        if (place === 'already there')
+          await owner.ask('MIGRATE', '127.0.0.1', next.port, list, 0, 5_000, 'AUTH', password);
+        await expect(writing.run(client, { list })).rejects.toThrow(/TRYAGAIN|Command timed out/);
+        expect(await client.llen(list)).toBe(1);
+        if (place === 'already there') return;
+        for (const master of [next, owner]) await master.ask('CLUSTER', 'SETSLOT', slot, 'STABLE');
+        expect(await writing.run(client, { list })).toBe(1);
+      } finally {
+        await closeRedis(client);
+      }
+    },
+  );
 });

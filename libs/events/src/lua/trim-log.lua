@@ -4,7 +4,7 @@
 -- @key log_counters  Hash of the log's counters.
 -- @arg max_count     Maximum number of events.
 -- @arg oldest        Time before which events are removed, in ms.
--- @arg max_examined  Maximum number of events to examine.
+-- @arg max_examined  Number of events after which the script stops.
 -- @reply             Number of events removed.
 
 local function parts(id)
@@ -14,13 +14,28 @@ end
 local mark_ms, mark_n = parts(redis.call('HGET', log_counters, 'dispatched') or '0-0')
 local excess = redis.call('XLEN', log) - tonumber(max_count)
 local removed, last, ids = 0, nil, {}
-for _, entry in ipairs(redis.call('XRANGE', log, '-', '+', 'COUNT', max_examined)) do
+
+local function is_removable(entry)
   local ms, n = parts(entry[1])
   local dispatched = ms < mark_ms or (ms == mark_ms and n <= mark_n)
-  if not dispatched or (removed >= excess and ms >= tonumber(oldest)) then break end
-  removed = removed + 1
-  last = entry[1]
-  ids[removed] = entry[2][2]
+  return dispatched and (removed < excess or ms < tonumber(oldest))
+end
+
+-- Number of entries that one command reads. Entries may be large.
+local STEP = 20
+local has_more = true
+while has_more and removed < tonumber(max_examined) do
+  local entries = redis.call('XRANGE', log, last and '(' .. last or '-', '+', 'COUNT', STEP)
+  has_more = #entries == STEP
+  for _, entry in ipairs(entries) do
+    if not is_removable(entry) then
+      has_more = false
+      break
+    end
+    removed = removed + 1
+    last = entry[1]
+    ids[removed] = entry[2][2]
+  end
 end
 if removed > 0 then
   for i = 1, removed, 1000 do

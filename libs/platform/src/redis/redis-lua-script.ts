@@ -15,6 +15,11 @@ export type LuaKeys = Readonly<Record<string, string | readonly string[]>>;
  */
 export type LuaArguments = Readonly<Record<string, RedisArgument | readonly RedisArgument[]>>;
 
+const CLUSTER_GUARD = readLuaSource(
+  resolve(dirname(fileURLToPath(import.meta.url)), 'lua/cluster-guard.lua'),
+  {},
+).text;
+
 /**
  * A Lua script in a file of its own. A header in the file names the script's keys, arguments and constants, and the
  * fields of its reply:
@@ -46,7 +51,7 @@ export class LuaScript {
     text: string,
     { keys, keysTail, args, argsTail, fields, fieldsTail }: Signature,
   ) {
-    this.script = new EvalshaScript(text);
+    this.script = new EvalshaScript(text, CLUSTER_GUARD + text);
     this.keys = namesOf(keys, keysTail);
     this.args = namesOf(args, argsTail);
     this.fields = namesOf(fields, fieldsTail);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Cluster } from 'ioredis';
 import type { RedisClient } from './redis-connection.js';
 
 /**
@@ -7,10 +8,13 @@ import type { RedisClient } from './redis-connection.js';
  * nothing has run.
  */
 export class EvalshaScript {
-  private readonly digest: string;
+  private readonly ofServer: LoadableSource;
+  private readonly ofCluster: LoadableSource;
 
-  constructor(private readonly source: string) {
-    this.digest = createHash('sha1').update(source).digest('hex');
+  /** @param sourceForCluster the script as it runs on a Redis Cluster; by default as on a single server */
+  constructor(source: string, sourceForCluster = source) {
+    this.ofServer = withDigest(source);
+    this.ofCluster = withDigest(sourceForCluster);
   }
 
   /**
@@ -19,9 +23,10 @@ export class EvalshaScript {
    */
   async run(redis: RedisClient, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
     // The arguments are passed as one array, because JavaScript limits the number of arguments of a call.
+    const { digest, source } = this.sourceFor(redis);
     return this.runOrLoad(
-      () => redis.call('evalsha', [this.digest, keys.length, ...keys, ...args]),
-      () => redis.call('eval', [this.source, keys.length, ...keys, ...args]),
+      () => redis.call('evalsha', [digest, keys.length, ...keys, ...args]),
+      () => redis.call('eval', [source, keys.length, ...keys, ...args]),
     );
   }
 
@@ -31,10 +36,15 @@ export class EvalshaScript {
     keys: readonly string[],
     args: readonly RedisArgument[],
   ): Promise<unknown> {
+    const { digest, source } = this.sourceFor(redis);
     return this.runOrLoad(
-      () => redis.callBuffer('evalsha', [this.digest, keys.length, ...keys, ...args]),
-      () => redis.callBuffer('eval', [this.source, keys.length, ...keys, ...args]),
+      () => redis.callBuffer('evalsha', [digest, keys.length, ...keys, ...args]),
+      () => redis.callBuffer('eval', [source, keys.length, ...keys, ...args]),
     );
+  }
+
+  private sourceFor(redis: RedisClient): LoadableSource {
+    return redis instanceof Cluster ? this.ofCluster : this.ofServer;
   }
 
   private async runOrLoad(
@@ -48,6 +58,16 @@ export class EvalshaScript {
       return await bySource();
     }
   }
+}
+
+/** Text of a script, and the digest by which Redis knows it. */
+interface LoadableSource {
+  source: string;
+  digest: string;
+}
+
+function withDigest(source: string): LoadableSource {
+  return { source, digest: createHash('sha1').update(source).digest('hex') };
 }
 
 export type RedisArgument = string | number | Buffer;

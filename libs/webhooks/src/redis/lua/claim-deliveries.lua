@@ -17,7 +17,11 @@
 -- @fields deliveries  For each delivery: id, event, number of attempts since it last became pending, the body that
 --                     an older build stored or '', and the log's entry of the event or ''.
 --- @include "includes/deliveries.lua"
+--- @include "@events/lua/includes/entry-bytes.lua"
 --- @include "@events/lua/includes/logged-event.lua"
+
+-- Size of the log's entries, in bytes, above which no further delivery is claimed: Redis runs nothing else meanwhile.
+local MAX_BYTES = 2000000
 
 local default, room, lease = tonumber(default_slots), tonumber(max_count), tonumber(lease_ms)
 local after, until_ms = tonumber(known_after), tonumber(known_until)
@@ -46,9 +50,10 @@ local tokens, filled_at = tokens_of(endpoint, record)
 local count, claimed, reply = math.min(free, room, math.floor(tokens)), 0, {stored, 0, 0, 0, 0}
 if count > 0 and open_from(endpoint, record) <= NOW then
   local ids = redis.call('ZRANGEBYSCORE', due(endpoint), '-inf', whole(NOW), 'LIMIT', 0, whole(count))
-  zrem(due(endpoint), ids)
-  local ends_at, leases = whole(NOW + lease), {}
-  for _, id in ipairs(ids) do
+  local ends_at, leases, taken, bytes = whole(NOW + lease), {}, {}, 0
+  for i, id in ipairs(ids) do
+    if bytes > MAX_BYTES then break end
+    taken[i] = id
     local key = delivery(id)
     local status, event, attempts, body, earlier, position =
       unpack(redis.call('HMGET', key, 'status', 'event', 'attempts', 'body', 'earlier', 'position'))
@@ -60,6 +65,7 @@ if count > 0 and open_from(endpoint, record) <= NOW then
         local at = #reply
         reply[at + 1], reply[at + 2], reply[at + 3] = id, event, tonumber(attempts) - tonumber(earlier or 0)
         reply[at + 4], reply[at + 5] = body or '', entry or ''
+        bytes = bytes + (entry and entry ~= '' and entry_bytes(entry) or 0)
         claimed = claimed + 1
       else
         miss(endpoint, id)
@@ -67,6 +73,7 @@ if count > 0 and open_from(endpoint, record) <= NOW then
       end
     end
   end
+  zrem(due(endpoint), taken)
   zadd(inflight(endpoint), leases)
   spend(endpoint, tokens, filled_at, claimed)
 end
