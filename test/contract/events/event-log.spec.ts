@@ -440,6 +440,25 @@ describe('consumers of the log', () => {
     expect(await one.read(4)).toMatchObject({ kind: 'elsewhere' });
   });
 
+  it('receive fewer large events at a time than small ones, but each of them once and in order', async () => {
+    await log.append(ACCOUNT, many(1, { data: { text: 'x'.repeat(3_000_000) } }));
+    for (let n = 0; n < 3; n += 1)
+      await log.append(ACCOUNT, many(20, { data: { text: 'x'.repeat(100_000) } }));
+    const one = consumerOf('one');
+    const received: number[] = [];
+    for (;;) {
+      const found = await one.read(500);
+      if (found.kind !== 'events') break;
+      // A consumer that did not acknowledge its events receives them again, also in small portions.
+      const again = await take(consumerOf('one'), 500);
+      expect(sequences(again)).toEqual(sequences(found.events));
+      expect(found.events.length).toBeLessThanOrEqual(25);
+      received.push(...sequences(found.events));
+      await one.acknowledge(found.events);
+    }
+    expect(received).toEqual(Array.from({ length: 61 }, (_, n) => n + 1));
+  });
+
   it('receive events that were recorded before the first consumer existed', async () => {
     await log.append(ACCOUNT, many(3));
     expect(sequences(await take(consumerOf('one'), 10))).toEqual([1, 2, 3]);

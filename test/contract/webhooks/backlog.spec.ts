@@ -78,6 +78,23 @@ describe('a delivery', () => {
     }
   });
 
+  it('is claimed with fewer others if their events are large, until all are claimed', async () => {
+    const id = await subscribe();
+    const data = { message: { text: 'x'.repeat(300_000) } };
+    const events = await on.harness.record(20, { data });
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
+    const claims: number[] = [];
+    const claimedIds: string[] = [];
+    for (let hasMore = true; hasMore;) {
+      const claimed = await claim(id);
+      claims.push(claimed.deliveries.length);
+      claimedIds.push(...claimed.deliveries.map(({ eventId }) => eventId));
+      ({ hasMore } = claimed);
+    }
+    expect(claims).toEqual([7, 7, 6]);
+    expect(claimedIds.sort()).toEqual(ids(events).sort());
+  });
+
   it('ends as missed if the log no longer has its event, and does not block the next deliveries', async () => {
     const id = await subscribe({ ordered: true });
     const events = await dispatched(3);
