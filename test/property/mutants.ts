@@ -506,8 +506,8 @@ const ROW_MUTANTS: readonly Mutant[] = [
   rowPatched(
     'the revision of a row stays',
     'redis/lua/includes/rows.lua',
-    "row.v = redis.call('INCR', row_revision)",
-    "row.v = row.v or redis.call('INCR', row_revision)",
+    'row.v = next_row_revision()',
+    'row.v = row.v or next_row_revision()',
   ),
 ];
 

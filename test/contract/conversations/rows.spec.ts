@@ -224,6 +224,18 @@ describe('the conversation of a contact', () => {
     expect(before?.last?.id).toBe(ids[1]);
   });
 
+  it('has a higher revision after a change than before, even if Redis has lost its last changes in between', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    const before = await row(contactId);
+    await harness.redis.set(`${harness.prefix}:{${ACCOUNT}}:conversations:revision`, 1);
+    harness.control('messages', { contactId, text: 'next' });
+    await harness.polls.poll(ACCOUNT, contactId);
+    const after = await row(contactId);
+    expect(after?.last?.preview).toBe('next');
+    expect(after?.revision).toBeGreaterThan(before?.revision ?? Infinity);
+  });
+
   it('is created by the next poll if an earlier build stored the contact', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);

@@ -14,7 +14,7 @@
 -- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_sends       Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
--- @key row_revision    Counter of the changes of rows.
+-- @key row_revision    Latest revision of a row.
 -- @key numbers         Hash from a phone number to its most likely contact.
 -- @keys sets           The set of the send's status, and the sets that list the send until it is removed.
 -- @arg id              The send's id.

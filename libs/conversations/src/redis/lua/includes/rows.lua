@@ -4,8 +4,9 @@
 -- @uses row_order     Sorted set of the ids of all rows by their last activity, in ms.
 -- @uses row_sends     Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @uses row_words     Sorted set of search words, each followed by a zero byte and the id of a row.
--- @uses row_revision  Counter of the changes of rows.
+-- @uses row_revision  Latest revision of a row.
 -- @uses numbers       Hash from a phone number to its most likely contact.
+--- @include "@platform/redis/lua/includes/now.lua"
 --- @include "byte-order.lua"
 
 -- Maximum number of sends without a message whose previews are kept for a phone number: the latest.
@@ -24,9 +25,17 @@ local function load_row(id)
   return text and cjson.decode(text)
 end
 
+-- Returns a revision that is higher than all before it. It is at least the time in ms, so that this is also true after
+-- Redis has lost its last changes.
+local function next_row_revision()
+  local revision = math.max(tonumber(redis.call('GET', row_revision) or 0) + 1, now_ms())
+  redis.call('SET', row_revision, whole(revision))
+  return revision
+end
+
 -- Stores a row as changed.
 local function save_row(id, row)
-  row.v = redis.call('INCR', row_revision)
+  row.v = next_row_revision()
   redis.call('HSET', rows, id, cjson.encode(row))
   publish_change('row ' .. id)
 end
@@ -84,7 +93,7 @@ local function save_sends(number, sends)
   local id = row_of_number(number)
   if sends.s and #sends.s == 0 then sends.s = nil end
   if sends.p > 0 or sends.f > 0 or sends.s then
-    sends.v = redis.call('INCR', row_revision)
+    sends.v = next_row_revision()
     redis.call('HSET', row_sends, number, cjson.encode(sends))
     publish_change('row ' .. id)
     return id
@@ -93,7 +102,7 @@ local function save_sends(number, sends)
   if id == number and not is_contact(id) then
     redis.call('ZREM', row_order, number)
     change_number_words('ZREM', number, number)
-    redis.call('INCR', row_revision)
+    next_row_revision()
     publish_change('row ' .. id)
   else save_row(id, load_row(id) or {}) end
   return id
