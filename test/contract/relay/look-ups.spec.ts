@@ -17,6 +17,22 @@ function lookupsOf({ lookups }: Send): SendLookup[] {
   if (lookups === undefined) throw new Error('The send has no list of look-ups.');
   return lookups;
 }
+/** Accepts a send whose POST fails with an unknown outcome and whose next look-up is due. Returns the id of the send. */
+async function acceptWithDueLookup(): Promise<string> {
+  failPosts('resetBefore');
+  relay.harness.createContact(NUMBER);
+  await relay.harness.sweep();
+  const id = await accept();
+  await runner().run(ACCOUNT, NUMBER);
+  const record = await relay.harness.sends.find(ACCOUNT, id);
+  if (record === undefined) throw new Error('the send was not found');
+  await relay.harness.sends.apply(ACCOUNT, record, {
+    transition: 'search_continued',
+    state: { ...record.state, notBefore: 0 },
+    laneDueInMs: 0,
+  });
+  return id;
+}
 const outcomesOf = (send: Send): string[] => lookupsOf(send).map(({ outcome }) => outcome);
 
 describe('the look-ups of a send', () => {
@@ -90,18 +106,7 @@ describe('the look-ups of a send', () => {
   });
 
   it('are made by only one process at a time, even if a look-up takes long', async () => {
-    failPosts('resetBefore');
-    relay.harness.createContact(NUMBER);
-    await relay.harness.sweep();
-    const id = await accept();
-    await runner().run(ACCOUNT, NUMBER);
-    const record = await relay.harness.sends.find(ACCOUNT, id);
-    if (record === undefined) throw new Error('the send was not found');
-    await relay.harness.sends.apply(ACCOUNT, record, {
-      transition: 'search_continued',
-      state: { ...record.state, notBefore: 0 },
-      laneDueInMs: 0,
-    });
+    const id = await acceptWithDueLookup();
     const { lookup } = relay.harness;
     let end = (): void => undefined;
     const held = new Promise<void>((resolve) => (end = resolve));
@@ -121,19 +126,8 @@ describe('the look-ups of a send', () => {
   });
 
   it('are made by only one process at a time, and are recorded, even if a look-up takes longer than its lease', async () => {
-    failPosts('resetBefore');
-    relay.harness.createContact(NUMBER);
-    await relay.harness.sweep();
-    const id = await accept();
+    const id = await acceptWithDueLookup();
     const impatient = runner({ lookupLeaseMs: 300 });
-    await impatient.run(ACCOUNT, NUMBER);
-    const record = await relay.harness.sends.find(ACCOUNT, id);
-    if (record === undefined) throw new Error('the send was not found');
-    await relay.harness.sends.apply(ACCOUNT, record, {
-      transition: 'search_continued',
-      state: { ...record.state, notBefore: 0 },
-      laneDueInMs: 0,
-    });
     let end = (): void => undefined;
     const held = new Promise<void>((resolve) => (end = resolve));
     const timestamp = Date.now() - 60_000;

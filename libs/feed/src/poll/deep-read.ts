@@ -381,8 +381,13 @@ export class DeepRead {
           : undefined;
       const reading: PagesRead = {
         ...this.pages.readingOf([]),
-        ...(fullRead === undefined ? {} : { fullRead, ...this.observedList(seen.order) }),
-        ...(fullRead === undefined ? {} : { hasMisplacedMessages: seen.hasMisplacedMessages }),
+        ...(fullRead === undefined
+          ? {}
+          : {
+              ...this.observedList(seen.order),
+              fullRead,
+              hasMisplacedMessages: seen.hasMisplacedMessages,
+            }),
         unsettledLookedUp: true,
         needsFullRead: result === 'missed',
       };
