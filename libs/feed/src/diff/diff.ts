@@ -120,7 +120,12 @@ function volatileFieldsUpdateOf(
   const read = comparisons.flatMap(({ message, seen, before, form }) =>
     before === undefined || before.deleted || form === undefined
       ? []
-      : { message, fingerprint: seen, differing: form.changedFields },
+      : {
+          message,
+          fingerprint: seen,
+          differing: form.changedFields,
+          hasOtherState: hasOtherState(message, before),
+        },
   );
   return updateVolatileMessageFields(volatility, read);
 }

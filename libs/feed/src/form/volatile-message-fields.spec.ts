@@ -111,6 +111,18 @@ describe('a message field that differs at every read', () => {
     }
   });
 
+  it('causes an event at each change if fewer than four messages have it, and another field or a flag changes with it', () => {
+    for (const change of [
+      (n: number): Fields => ({ message: `edited ${n}` }),
+      (n: number): Fields => ({ status: { read: n % 2 === 0 } }),
+    ]) {
+      const contact = new Contact();
+      const events = contact.reads(20, (n) => ids(3).map((id) => shown(id, { edits: n, ...change(n) })));
+      expect(ids(3).map((id) => countOf(events.slice(1), id))).toEqual([19, 19, 19]);
+      expect(contact.changedMutes).toEqual([]);
+    }
+  });
+
   it('causes at most two events per message, even if new messages arrive and older messages are polled too', () => {
     const reads = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 10, maxLength: 25 });
     fc.assert(

@@ -24,7 +24,8 @@ import {
  * contact.
  *
  * Known limits:
- * - If fewer than four messages have undocumented fields, these fields are muted only after five reads with changes.
+ * - If fewer than four messages have undocumented fields, these fields are muted only after five reads at which nothing
+ *   else of the messages changed.
  * - All undocumented fields count as one field. For example, a counter of views mutes the other undocumented
  *   fields as well.
  * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL whose
@@ -50,8 +51,9 @@ const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
 const THRESHOLDS: MutingThresholds = { emittedReads: 2, samples: 4 };
 
 /**
- * Thresholds for undocumented fields that fewer than four messages have. Their changes may be important, for example
- * those of a counter of edits, and few messages do not show whether the changes of all messages have one cause.
+ * Thresholds for undocumented fields that fewer than four messages have. Few messages do not show whether the changes of
+ * all messages have one cause. So these fields count as changed only if nothing else of the message changed: a counter
+ * of edits changes with the text, a counter of views does not.
  */
 const THRESHOLDS_FOR_FEW_MESSAGES: MutingThresholds = { ...THRESHOLDS, emittedReads: 5 };
 
@@ -61,6 +63,8 @@ export interface ReadMessage {
   fingerprint: Fingerprint;
   /** Fields of the message that differ from its snapshot. */
   differing: FieldSet;
+  /** True if the flags of the message differ from its snapshot, or if the snapshot marks it as missing. */
+  hasOtherState: boolean;
 }
 
 /** Sets of volatile fields of a contact's messages, by how a read treats changes of these fields. */
@@ -126,8 +130,9 @@ export function updateVolatileMessageFields(
   for (let field = 0; all >> field > 0; field += 1) {
     const bit = 1 << field;
     if ((all & bit) === 0) continue;
-    const view = viewOf(field, messages, marks);
+    const { differingAlone, ...view } = viewOf(field, messages, marks);
     const thresholds = thresholdsOf(field, before.get(field), view);
+    if (thresholds === THRESHOLDS_FOR_FEW_MESSAGES) view.differing = differingAlone;
     const { streak, showsSamples } = updateFieldChangeStreak(before.get(field), view, thresholds);
     if (streak === undefined) continue;
     volatility.set(field, streak);
@@ -164,20 +169,26 @@ export function mutedFieldsOf(volatility: VolatileMessageFields): FieldSet {
   return muted;
 }
 
+/**
+ * Returns what a read shows about a field. `differingAlone` is the number of messages in which the field differs and
+ * nothing else.
+ */
 function viewOf(
   field: number,
   messages: readonly ReadMessage[],
   marks: ReadonlyMap<number, ReadMessage> | undefined,
-): Parameters<typeof updateFieldChangeStreak>[1] {
+): FieldView & { differingAlone: number } {
   const bit = 1 << field;
-  let [carrying, differing] = [0, 0];
+  let [carrying, differing, differingAlone] = [0, 0, 0];
   for (const message of messages) {
+    if (message.differing === bit && !message.hasOtherState) differingAlone += 1;
     if ((message.differing & bit) !== 0) differing += 1;
     else if (isFieldNonEmpty(message.message, field)) carrying += 1;
   }
   return {
     carrying: carrying + differing,
     differing,
+    differingAlone,
     carriers: () => newestCarriers(field, messages),
     valueOf: (elementHash) => marks?.get(elementHash)?.fingerprint.fields[field],
   };
