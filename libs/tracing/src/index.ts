@@ -13,4 +13,4 @@ export { DeliveryTracer } from './delivery-tracer.js';
 export { FeedTracer } from './feed-tracer.js';
 export { startTracing } from './start-tracing.js';
 export { RelayTracer } from './relay-tracer.js';
-export { isSampled, type TraceSpan, type Tracing } from './tracing.js';
+export { isSampled, type SpanEnd, type TraceSpan, type Tracing } from './tracing.js';

@@ -1,16 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Logger, traceIdLogField } from '#platform';
 import { GATEWAY_HEADER } from '#upstream';
-import { callerOf } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { pathOf } from '../problems/problem.filter.js';
 import { assertQueuesAreOnlyRead } from '../queues/read-only.js';
-import { traceOf } from '../tracing/request-traces.js';
 import type { RouteTable } from './route-table.js';
 import { isForm } from './slow-callers.js';
 
-/** Adds the hooks of every request: response headers, loop detection, 404 and 405, and the request log. */
-export function useServerHooks(server: FastifyInstance, routes: RouteTable, logger: Logger): void {
+/** Adds the hooks of every request: response headers, loop detection, 404 and 405. */
+export function useServerHooks(server: FastifyInstance, routes: RouteTable): void {
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers({ 'x-request-id': request.id, [GATEWAY_HEADER.name]: GATEWAY_HEADER.value });
     if (isVersioned(pathOf(request.url))) {
@@ -27,14 +24,6 @@ export function useServerHooks(server: FastifyInstance, routes: RouteTable, logg
       throw new Problem('unsupported_media_type', 'This endpoint accepts application/json only.');
     }
     done(null, payload);
-  });
-  server.addHook('onResponse', (request, reply, done) => {
-    logRequest(logger, request, { status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) });
-    done();
-  });
-  server.addHook('onRequestAbort', (request, done) => {
-    logRequest(logger, request, { aborted: true });
-    done();
   });
 }
 
@@ -58,26 +47,4 @@ function unknownRoute(request: FastifyRequest, routes: RouteTable): Problem {
   if (methods.length === 0) return new Problem('not_found', 'This URL does not exist.');
   const allow = methods.join(', ');
   return new Problem('method_not_allowed', `This URL supports only ${allow}.`, { headers: { allow } });
-}
-
-/** Logs one line per request. It omits the URL, query, body, API key, token and cookie, which may contain private data. */
-function logRequest(
-  logger: Logger,
-  request: FastifyRequest,
-  outcome: { status: number; durationMs: number } | { aborted: true },
-): void {
-  const { account, tokenId, session } = callerOf(request) ?? {};
-  logger.info(
-    {
-      requestId: request.id,
-      ...traceIdLogField(traceOf(request)),
-      method: request.method,
-      route: request.routeOptions.url ?? null,
-      ...(account === undefined ? {} : { account }),
-      ...(tokenId === undefined ? {} : { tokenId }),
-      ...(session === undefined ? {} : { sessionId: session.id }),
-      ...outcome,
-    },
-    'request.ended',
-  );
 }

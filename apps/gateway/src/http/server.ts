@@ -11,6 +11,7 @@ import { useBrowserRules } from './browser-rules.js';
 import { answerClientError } from './client-error.js';
 import { LIMITS } from './limits.js';
 import { requestIdOf } from './request-id.js';
+import { useRequestLog } from './request-log.js';
 import { RouteTable } from './route-table.js';
 import { useServerHooks } from './server-hooks.js';
 import { useSlowCallers } from './slow-callers.js';
@@ -83,13 +84,14 @@ export function createServer(
   const server = adapter.getInstance();
   const routes = new RouteTable();
   routes.watch(server);
-  // First, so that every other hook knows the trace of its request.
+  // First, so that every request is traced and logged, and so that every other hook knows the trace of its request.
   if (tracing !== undefined) traceRequests(server, tracing);
+  useRequestLog(server, logger);
   useJsonBodies(server);
   useBrowserRules(adapter, origins);
   useUnusualRequests(server);
   useSlowCallers(server);
-  useServerHooks(server, routes, logger);
+  useServerHooks(server, routes);
   server.server.maxConnections = LIMITS.connections;
   return adapter;
 }

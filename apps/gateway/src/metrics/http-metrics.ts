@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { PromMetrics } from '#metrics';
+import { onRequestEnd } from '../http/request-ends.js';
 
 /** Route whose requests last as long as the caller wants. Their durations would hide all others. */
 const STREAM = '/v1/events/stream';
@@ -11,7 +12,7 @@ export function measureRequests(server: FastifyInstance, metrics: PromMetrics): 
   const labels = ['method', 'route', 'status'] as const;
   const requests = metrics.counter(
     'tidings_http_requests_total',
-    'Number of HTTP requests by method, route (`unmatched` for an unknown URL) and status (`aborted` if the caller disconnected).',
+    'Number of HTTP requests by method, route (`unmatched` for an unknown URL) and status (`aborted` if the connection closed before the response was sent).',
     labels,
   );
   const seconds = metrics.histogram(
@@ -19,18 +20,12 @@ export function measureRequests(server: FastifyInstance, metrics: PromMetrics): 
     'Duration of the HTTP requests, without event streams.',
     ['method', 'route'],
   );
-  const count = (request: FastifyRequest, status: string): void => {
-    requests.labels(methodOf(request), routeOf(request), status).inc();
-  };
-  server.addHook('onResponse', (request, reply, done) => {
-    count(request, String(reply.statusCode));
+  onRequestEnd(server, (request, response) => {
+    const method = methodOf(request);
     const route = routeOf(request);
-    if (route !== STREAM) seconds.labels(methodOf(request), route).observe(reply.elapsedTime / 1_000);
-    done();
-  });
-  server.addHook('onRequestAbort', (request, done) => {
-    count(request, 'aborted');
-    done();
+    requests.labels(method, route, response === undefined ? 'aborted' : String(response.status)).inc();
+    if (response !== undefined && route !== STREAM)
+      seconds.labels(method, route).observe(response.durationMs / 1_000);
   });
 }
 

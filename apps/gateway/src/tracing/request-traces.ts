@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isTraceContext, type TraceContext } from '#platform';
-import { isSampled, type TraceSpan, type Tracing } from '#tracing';
+import { isSampled, type SpanEnd, type TraceSpan, type Tracing } from '#tracing';
+import { onRequestEnd } from '../http/request-ends.js';
 
 /** Route whose requests last as long as the caller wants. */
 const STREAM = '/v1/events/stream';
@@ -9,7 +10,10 @@ const spans = new WeakMap<FastifyRequest, TraceSpan>();
 
 /** Traces the requests of the API. A request continues the trace of its header `traceparent`. */
 export function traceRequests(server: FastifyInstance, tracing: Tracing): void {
-  // Callbacks instead of promises: these hooks run in every request.
+  onRequestEnd(server, (request, response) => {
+    spans.get(request)?.end(() => endOf(response?.status));
+  });
+  // A callback instead of a promise: this hook runs in every request.
   server.addHook('onRequest', (request, _, done) => {
     const route = request.is404 ? undefined : request.routeOptions.url;
     if (route?.startsWith('/v1/') === true && route !== STREAM) {
@@ -18,18 +22,12 @@ export function traceRequests(server: FastifyInstance, tracing: Tracing): void {
     }
     done();
   });
-  server.addHook('onResponse', (request, reply, done) => {
-    const status = reply.statusCode;
-    spans.get(request)?.end(() => ({
-      attributes: { 'http.response.status_code': status },
-      ...(status >= 500 ? { error: String(status) } : {}),
-    }));
-    done();
-  });
-  server.addHook('onRequestAbort', (request, done) => {
-    spans.get(request)?.end(() => ({ error: 'the caller closed the connection' }));
-    done();
-  });
+}
+
+function endOf(status: number | undefined): SpanEnd {
+  if (status === undefined) return { error: 'the connection closed before the response was sent' };
+  const attributes = { 'http.response.status_code': status };
+  return status >= 500 ? { attributes, error: String(status) } : { attributes };
 }
 
 /**
