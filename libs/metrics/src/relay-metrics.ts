@@ -1,5 +1,5 @@
 import { observeMethodCalls } from '#platform';
-import type { RelayStore, SendRecord } from '#relay';
+import { type RelayStore, type SendRecord, timeOfStatus } from '#relay';
 import {
   type Counter,
   DELAY_BUCKET_BOUNDS_SECONDS,
@@ -57,7 +57,7 @@ export class RelayMetrics {
   private countStatus({ state: before }: SendRecord, { state: { status, updatedAt } }: SendRecord): void {
     if (status === before.status) return;
     this.statuses.labels(status).inc();
-    const spentMs = updatedAt - before.updatedAt;
+    const spentMs = updatedAt - timeOfStatus(before);
     this.seconds.labels(before.status).observe(Math.max(spentMs, 0) / 1_000);
   }
 }

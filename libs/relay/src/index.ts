@@ -38,7 +38,7 @@ export { type SendHistory, type SendWithTimes, type SendWithTimesPage } from './
 export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send/send-list.js';
 export { type SendRecord } from './send/send-record.js';
 export { type Fence, type FenceResult, type RelayStore, type StateChange } from './send/relay-store.js';
-export { type SendState } from './send/send-record.js';
+export { type SendState, timeOfStatus } from './send/send-record.js';
 export {
   LOOKUP_OUTCOMES,
   type LookupCandidate,

@@ -64,6 +64,7 @@ import {
   type SendRecord,
   type SendState,
   fieldsKeptAcrossTransitions,
+  timeOfStatus,
   toPublicSend,
 } from '../send/send-record.js';
 
@@ -389,8 +390,9 @@ export class RedisRelayStore implements RelayStore {
       const { order, state } = record;
       const revision = state.revision + 1;
       const after: SendState = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
-      // This transition gets no id. Remove the id of the previous transition, which would otherwise be stored again.
+      // This transition gets no id. Remove what the previous transitions stored, which would otherwise be stored again.
       delete after.step;
+      delete after.statusSince;
       const notice = statusNotice({ order, state: after });
       steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after), notice);
     }
@@ -495,6 +497,9 @@ export class RedisRelayStore implements RelayStore {
       ...{ revision: before.revision + 1, updatedAt: now, step: name },
       ...(state.messageId !== undefined && before.messageId === undefined ? { boundAt: now } : {}),
     };
+    // A new status begins at `updatedAt`. The state of the change may be a copy of the stored state.
+    if (step.to === before.status) after.statusSince = timeOfStatus(before);
+    else delete after.statusSince;
     return { event: step.event, name, next: { order, state: after } };
   }
 

@@ -37,6 +37,10 @@ export interface SendState {
   revision: number;
   updatedAt: number;
   /**
+   * When the send got its status. Absent if the last transition changed the status: {@link updatedAt} is this time then.
+   */
+  statusSince?: number;
+  /**
    * Random id of the last transition. Absent before the first transition and after the transition `promoted`. The
    * revision alone is not unique: if Redis loses its last writes, other transitions get the same revisions again.
    */
@@ -111,7 +115,7 @@ export interface BoundMessage {
 }
 
 /** The fields of a send's state that a change may set. The store calculates the other fields. */
-export type SendProgress = Omit<SendState, 'status' | 'copies' | 'revision' | 'updatedAt'>;
+export type SendProgress = Omit<SendState, 'status' | 'copies' | 'revision' | 'updatedAt' | 'statusSince'>;
 
 /** A send as stored: the part that never changes, and the state. */
 export interface SendRecord {
@@ -147,6 +151,11 @@ export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
     ...(duplicates === undefined ? {} : { duplicates }),
     ...(lookups === undefined ? {} : { lookups }),
   };
+}
+
+/** Returns when the send got its status, in milliseconds since 1970 by Redis' clock. */
+export function timeOfStatus({ statusSince, updatedAt }: SendState): number {
+  return statusSince ?? updatedAt;
 }
 
 /**
