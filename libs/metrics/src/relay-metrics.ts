@@ -1,5 +1,5 @@
 import { observeMethodCalls } from '#platform';
-import { type RelayStore, type SendRecord, timeOfStatus } from '#relay';
+import { type RelayStore, type SendRecord, type StateChange, timeOfStatus } from '#relay';
 import {
   type Counter,
   DELAY_BUCKET_BOUNDS_SECONDS,
@@ -41,9 +41,10 @@ export class RelayMetrics {
   /** Wraps the store in an object that counts the transitions of sends. */
   observeStore<T extends RelayStore>(store: T): T {
     return observeMethodCalls<RelayStore>(store, {
-      apply: ({ parameters: [account, before, { transition }], outcome }) => {
+      apply: ({ parameters: [account, before, change], outcome }) => {
         if (!('result' in outcome) || outcome.result === undefined) return;
-        if (ATTEMPTS.has(transition)) this.attempts.labels(transition).inc();
+        const attempt = outcomeOfAttempt(change);
+        if (attempt !== undefined) this.attempts.labels(attempt).inc();
         this.countStatus(before, outcome.result);
         countSendStatusChange(this.stats, account, before, outcome.result);
       },
@@ -60,4 +61,11 @@ export class RelayMetrics {
     const spentMs = updatedAt - timeOfStatus(before);
     this.seconds.labels(before.status).observe(Math.max(spentMs, 0) / 1_000);
   }
+}
+
+/** Returns the outcome of the POST that the change records, or undefined if it records none. */
+function outcomeOfAttempt({ transition, state }: StateChange): string | undefined {
+  // The send changed during the POST: for example, a poll found its message first.
+  if (transition === 'attempt_recorded') return state.attempts.at(-1)?.outcome;
+  return ATTEMPTS.has(transition) ? transition : undefined;
 }
