@@ -9,6 +9,8 @@ let now: number;
 let store: MemoryStatsStore;
 let backlog: Backlog;
 let samples: number;
+/** The error of the reads of the backlog, if they fail. */
+let unreadable: Error | undefined;
 let log: string[];
 let recorder: StatsRecorder;
 
@@ -18,10 +20,11 @@ beforeEach(() => {
   store = new MemoryStatsStore(() => now);
   backlog = { sends: 0, deliveries: 0 };
   samples = 0;
+  unreadable = undefined;
   log = [];
   const readBacklog = (): Promise<Backlog> => {
     samples += 1;
-    return Promise.resolve(backlog);
+    return unreadable === undefined ? Promise.resolve(backlog) : Promise.reject(unreadable);
   };
   const logger = createLogger('test', 'info', { write: (line: string) => log.push(line) });
   recorder = new StatsRecorder(store, { now: () => now }, readBacklog, logger);
@@ -80,6 +83,18 @@ describe('The recorder of statistics', () => {
     recorder.add('a', 'requestsUsed');
     await jest.advanceTimersByTimeAsync(5_000);
     expect(samples).toBe(2);
+  });
+
+  it('writes the counts without the backlog if it cannot be read, and logs only the first failure', async () => {
+    unreadable = new Error('LOADING Redis is loading the dataset in memory');
+    for (let i = 0; i < 3; i += 1) {
+      recorder.add('a', 'sendsCreated');
+      await jest.advanceTimersByTimeAsync(5_000);
+      expect(await kept()).toMatchObject({ sendsCreated: 1, backlogSamples: 0 });
+      now += 60_000;
+    }
+    expect(samples).toBe(3);
+    expect(log).toHaveLength(1);
   });
 
   it('drops counts that cannot be written, logs only the first failure, and continues to record', async () => {

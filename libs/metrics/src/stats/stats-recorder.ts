@@ -54,6 +54,8 @@ export class StatsRecorder implements StatsCounter {
   private isStopped = false;
   /** True if the last write failed. Only the first of several failures in a row is logged. */
   private hasFailed = false;
+  /** The same for the last read of a {@link Backlog}. */
+  private hasReadFailed = false;
   /** Accounts whose {@link Backlog} this process has read in the minute {@link sampledMinute}. */
   private readonly sampled = new Set<string>();
   private sampledMinute = 0;
@@ -150,7 +152,7 @@ export class StatsRecorder implements StatsCounter {
 
   /**
    * Adds the numbers of the account's waiting sends and deliveries to the counts of the current minute. Reads these
-   * numbers only once a minute.
+   * numbers only once a minute. If the read fails, the counts are written without these numbers.
    */
   private async withBacklog(account: string, minutes: Map<number, MinuteCounts>): Promise<CountsByMinute> {
     const minute = minuteNumberAt(this.clock.now());
@@ -158,11 +160,28 @@ export class StatsRecorder implements StatsCounter {
     this.sampledMinute = minute;
     if (this.sampled.has(account)) return minutes;
     this.sampled.add(account);
-    const { sends, deliveries } = await this.readBacklog(account);
+    const backlog = await this.sampleBacklog(account);
+    if (backlog === undefined) return minutes;
     const counts = minutes.get(minute) ?? createZeroCounts();
     addCount(counts, 'backlogSamples', 1);
-    addCount(counts, 'backlogSends', sends);
-    addCount(counts, 'backlogDeliveries', deliveries);
+    addCount(counts, 'backlogSends', backlog.sends);
+    addCount(counts, 'backlogDeliveries', backlog.deliveries);
     return minutes.set(minute, counts);
+  }
+
+  private async sampleBacklog(account: string): Promise<Backlog | undefined> {
+    try {
+      const backlog = await this.readBacklog(account);
+      this.hasReadFailed = false;
+      return backlog;
+    } catch (error) {
+      if (!this.hasReadFailed)
+        this.logger.warn(
+          { account, err: error },
+          'could not read the backlog of an account; its statistics will lack this sample',
+        );
+      this.hasReadFailed = true;
+      return undefined;
+    }
   }
 }
