@@ -13,7 +13,11 @@ export function observeRedisCommands(
   type SendCommand = Redis['sendCommand'];
   const client = redis as { sendCommand: SendCommand };
   const send = client.sendCommand.bind(redis);
+  const observed = new WeakSet<object>();
   client.sendCommand = (command, ...more) => {
+    // The client calls this method again for a command that waited for the connection, or whose reply was lost.
+    if (observed.has(command)) return send(command, ...more);
+    observed.add(command);
     const began = performance.now();
     const reply = send(command, ...more);
     const done = (): void => {
