@@ -1235,7 +1235,7 @@ export type DeliveryStats = {
      */
     failedAttempts: Array<number>;
     /**
-     * Number of deliveries that reached the status `failed` in each minute.
+     * Number of deliveries whose last attempt failed in each minute. Deliveries that ended without another attempt, for example because their webhook was disabled or removed, are not counted.
      */
     failed: Array<number>;
 };

@@ -41,7 +41,10 @@ class DeliveryStatsView {
   @Counts('Number of deliveries that succeeded in each minute.') succeeded!: number[];
   @Counts('Number of delivery attempts that failed in each minute, whether or not another attempt follows.')
   failedAttempts!: number[];
-  @Counts('Number of deliveries that reached the status `failed` in each minute.') failed!: number[];
+  @Counts(
+    'Number of deliveries whose last attempt failed in each minute. Deliveries that ended without another attempt, for example because their webhook was disabled or removed, are not counted.',
+  )
+  failed!: number[];
 }
 
 type DelaysByMinute = (number | null)[];
