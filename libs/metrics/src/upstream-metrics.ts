@@ -32,6 +32,11 @@ export class UpstreamMetrics {
   private readonly tokens: Counter<'class'>;
   private readonly waits: Histogram<'class'>;
   private readonly refusals: Counter<'class'>;
+  /**
+   * Number of expired tokens that were returned, by class. A counter cannot decrease, so as many later tokens of the class
+   * are not counted.
+   */
+  private readonly returned = new Map<string, number>();
   private readonly statuses = new MetricLabelValueLimiter(MAX_STATUSES);
 
   constructor(
@@ -45,12 +50,12 @@ export class UpstreamMetrics {
     );
     this.durations = metrics.histogram(
       'tidings_upstream_request_duration_seconds',
-      'Duration of the requests to the messaging service, without the wait for the request budget.',
+      'Duration of the requests to the messaging service. It includes a wait for the request budget only if the token of the request expired before the request was sent.',
       ['operation'],
     );
     this.tokens = metrics.counter(
       'tidings_budget_tokens_total',
-      'Requests that the request budget allowed, by class.',
+      'Tokens that the request budget gave, less the expired tokens that requests returned, by class.',
       ['class'],
     );
     this.waits = metrics.histogram(
@@ -85,12 +90,14 @@ export class UpstreamMetrics {
   /** Wraps the budget in an object that counts the tokens, waits and refusals of the budget. */
   observeBudget<T extends AdaptiveBudget>(budget: T): T {
     const observers: CallObservers<AdaptiveBudget> = {
-      acquire: ({ parameters: [, , kind], outcome, seconds }) => {
+      acquire: ({ parameters: [, , kind, , unused], outcome, seconds }) => {
+        this.addReturned(kind, unused);
         this.waits.labels(kind).observe(seconds);
         if ('result' in outcome) this.countToken(kind);
         else this.refusals.labels(kind).inc();
       },
-      tryAcquire: ({ parameters: [, , kind], outcome }) => {
+      tryAcquire: ({ parameters: [, , kind, unused], outcome }) => {
+        this.addReturned(kind, unused);
         if ('result' in outcome && outcome.result.waitMs === 0) this.countToken(kind);
       },
     };
@@ -102,13 +109,19 @@ export class UpstreamMetrics {
    * methods. For example, the script that claims a contact's poll also takes a token.
    */
   countToken(kind: string): void {
-    this.tokens.labels(kind).inc();
+    const returned = this.returned.get(kind) ?? 0;
+    if (returned > 0) this.returned.set(kind, returned - 1);
+    else this.tokens.labels(kind).inc();
   }
 
   /** Like {@link countToken}, and also records that there was no wait for the token. */
   countTokenAtOnce(kind: string): void {
     this.waits.labels(kind).observe(0);
     this.countToken(kind);
+  }
+
+  private addReturned(kind: string, count = 0): void {
+    if (count > 0) this.returned.set(kind, (this.returned.get(kind) ?? 0) + count);
   }
 
   private count(operation: string, { parameters: [{ id }], outcome, seconds }: ObservedRequest): void {
