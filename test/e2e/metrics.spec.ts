@@ -94,6 +94,7 @@ describe('the metrics', () => {
       return found.value('tidings_deliveries', { status: 'succeeded' }) === receiver.events.length && found;
     });
     expect(metrics.value('tidings_sends', { account: 'default', status: 'delivered' })).toBe(1);
+    expect(metrics.value('tidings_send_statuses_total', { status: 'queued' })).toBe(1);
     for (const role of ['relay', 'poll', 'dispatch'])
       expect(metrics.value('tidings_workers', { role })).toBe(1);
     expect(metrics.value('tidings_contacts', { account: 'default' })).toBe(1);

@@ -16,13 +16,13 @@ import {
   type TokenService,
 } from '#accounts';
 import {
-  wrapStoreToCountSends,
   createBacklogReader,
   registerClockDifferenceMetric,
   registerRedisCommandMetrics,
   PromMetrics,
   RedisStatsStore,
   type StatsRecorder,
+  SendMetrics,
   UpstreamMetrics,
 } from '#metrics';
 import { RedisConversationChangeSubscriber, RedisConversations } from '#conversations';
@@ -133,6 +133,7 @@ export function bindings(opened: OpenedResources): Provider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
   const metrics = new PromMetrics('gateway', productVersion());
   const upstreamMetrics = new UpstreamMetrics(metrics, opened.stats);
+  const sendMetrics = new SendMetrics(metrics, opened.stats);
   const { poll } = createAgendas(redis, prefix, logger);
   const feed = new AgendaNotifyingFeedStore(redis, prefix, poll.hints, environment.CONVERSATIONS);
   const budget = upstreamMetrics.observeBudget(new RedisRequestBudget(redis, prefix));
@@ -180,7 +181,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     {
       provide: SEND_SERVICE,
       inject: [ACCOUNTS],
-      useFactory: (accounts: AccountDirectory) => sendsOf(opened, accounts),
+      useFactory: (accounts: AccountDirectory) => sendsOf(opened, accounts, sendMetrics),
     },
     value(SEND_LIST, new RedisSendList(redis, prefix)),
     value(STATS, new RedisStatsStore(redis, prefix)),
@@ -228,8 +229,9 @@ function subscriberOf({
 }
 
 function sendsOf(
-  { environment, logger, redis, clock, blobs, stats }: OpenedResources,
+  { environment, logger, redis, clock, blobs }: OpenedResources,
   accounts: AccountDirectory,
+  sendMetrics: SendMetrics,
 ): SendService {
   const prefix = environment.REDIS_KEY_PREFIX;
   const { relay, schedule } = createAgendas(redis, prefix, logger);
@@ -238,9 +240,8 @@ function sendsOf(
   );
   const hints = { relay: relay.hints, schedule: schedule.hints };
   return new StoreBackedSendService(
-    wrapStoreToCountSends(
+    sendMetrics.observeStore(
       new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
-      stats,
     ),
     new RedisIdempotencyKeys(redis, prefix),
     new RelayJobsWithReconciliation(jobs, relay.hints),

@@ -87,7 +87,9 @@ export function composeCore(opened: OpenedResources): WorkerCore {
   );
   const hints = { relay: relay.hints, schedule: schedule.hints };
   const store = metrics.relay.observeStore(
-    new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
+    metrics.sends.observeStore(
+      new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
+    ),
   );
   const sends = traces?.relay.observeStore(store) ?? store;
   const feed = composeFeed(opened, { accounts, upstream, sends, agendas });

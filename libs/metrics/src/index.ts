@@ -5,7 +5,7 @@
  * | | |
  * |---|---|
  * | `prom-metrics.ts`               | the metrics of one process, kept with prom-client |
- * | `*-metrics.ts`                  | metrics of upstream, the feed, the relay, deliveries, Redis and the clock |
+ * | `*-metrics.ts`                  | metrics of upstream, the feed, sends, the relay, deliveries, Redis and the clock |
  * | `redis-command-observer.ts`     | reports the commands of a connection to Redis |
  * | `event-loop-lag-meter.ts`       | measures by how much timers are late |
  * | `metric-label-value-limiter.ts` | limits the number of values of a label |
@@ -23,6 +23,7 @@ export {
 export { type Counter, type Gauge, type Histogram, PromMetrics } from './prom-metrics.js';
 export { registerRedisCommandMetrics } from './redis-metrics.js';
 export { RelayMetrics } from './relay-metrics.js';
+export { SendMetrics } from './send-metrics.js';
 export { createBacklogReader } from './stats/redis-backlog.js';
 export {
   PER_MINUTE_COUNT_NAMES,
@@ -34,7 +35,6 @@ export {
 } from './stats/minute-counts.js';
 export { openStatsRecorder } from './stats/redis-stats-recorder.js';
 export { RedisStatsStore } from './stats/redis-stats-store.js';
-export { wrapStoreToCountSends } from './stats/send-stats.js';
 export { type DelaySeries, type StatsOfLastHour, statsOfLastHour } from './stats/stats-of-last-hour.js';
 export { type Backlog, type ReadBacklog, type StatsCounter, StatsRecorder } from './stats/stats-recorder.js';
 export { type KeptStats, STATISTICS_PERIOD_MINUTES, type StatsStore } from './stats/stats-store.js';

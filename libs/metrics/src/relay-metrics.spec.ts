@@ -10,7 +10,7 @@ let observed: (result: SendRecord | undefined) => RelayStore;
 
 beforeEach(() => {
   metrics = new PromMetrics('worker', 'test');
-  const relay = new RelayMetrics(metrics, { add: () => undefined, addDelay: () => undefined });
+  const relay = new RelayMetrics(metrics);
   observed = (result) =>
     relay.observeStore({ apply: () => Promise.resolve(result) } as unknown as RelayStore);
 });

@@ -5,6 +5,7 @@ import {
   registerRedisCommandMetrics,
   PromMetrics,
   RelayMetrics,
+  SendMetrics,
   type StatsRecorder,
   UpstreamMetrics,
 } from '#metrics';
@@ -15,6 +16,7 @@ export class WorkerMetrics {
   readonly all = new PromMetrics('worker', productVersion());
   readonly upstream: UpstreamMetrics;
   readonly feed: FeedMetrics;
+  readonly sends: SendMetrics;
   readonly relay: RelayMetrics;
   readonly deliveries: DeliveryMetrics;
 
@@ -22,7 +24,8 @@ export class WorkerMetrics {
   constructor(redis: RedisClient, clock: RedisClock, stats: StatsRecorder) {
     this.upstream = new UpstreamMetrics(this.all, stats);
     this.feed = new FeedMetrics(this.all, this.upstream, stats);
-    this.relay = new RelayMetrics(this.all, stats);
+    this.sends = new SendMetrics(this.all, stats);
+    this.relay = new RelayMetrics(this.all);
     this.deliveries = new DeliveryMetrics(this.all, clock, stats);
     registerClockDifferenceMetric(clock, this.all);
     registerRedisCommandMetrics(redis, this.all);

@@ -7,8 +7,8 @@ import {
   UpstreamTimeoutError,
 } from '#upstream';
 import { PromMetrics } from '../prom-metrics.js';
+import { SendMetrics } from '../send-metrics.js';
 import { UpstreamMetrics } from '../upstream-metrics.js';
-import { wrapStoreToCountSends } from './send-stats.js';
 import type { StatsCounter } from './stats-recorder.js';
 
 const ADDRESS = { baseUrl: 'http://upstream.invalid/v1', apiKey: 'k' };
@@ -67,13 +67,16 @@ describe('The requests to upstream', () => {
 });
 
 describe('The sends', () => {
-  const recordIn = (status: SendStatus): SendRecord => ({ state: { status } }) as SendRecord;
+  const recordIn = (status: SendStatus): SendRecord => ({ state: { status, updatedAt: 0 } }) as SendRecord;
+
+  const observed = (target: RelayStore): RelayStore =>
+    new SendMetrics(new PromMetrics('test', '0'), stats).observeStore(target);
 
   async function apply(before: SendStatus, after: SendStatus | undefined): Promise<string[]> {
     const target = {
       apply: () => Promise.resolve(after === undefined ? undefined : recordIn(after)),
     } as unknown as RelayStore;
-    await wrapStoreToCountSends(target, stats).apply('a', recordIn(before), {} as never);
+    await observed(target).apply('a', recordIn(before), {} as never);
     return counted;
   }
 
@@ -89,7 +92,7 @@ describe('The sends', () => {
   it('are counted as created only once if a caller repeats a request with the same idempotency key', async () => {
     for (const kind of ['new', 'replayed']) {
       const target = { insert: () => Promise.resolve({ kind }) } as unknown as RelayStore;
-      await wrapStoreToCountSends(target, stats).insert('a', {} as never);
+      await observed(target).insert('a', {} as never);
     }
     expect(counted).toEqual(['a sendsCreated']);
   });

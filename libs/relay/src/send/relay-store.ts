@@ -193,7 +193,7 @@ export interface RelayStore {
 
   /**
    * Moves at most `count` due scheduled sends to their recipients' lanes, in one atomic step. Returns the
-   * recipients. Sends that are due at the same time keep the order in which they were created.
+   * recipient of each send. Sends that are due at the same time keep the order in which they were created.
    */
   promoteScheduled(account: string, count: number): Promise<string[]>;
 
