@@ -45,7 +45,8 @@ export type ReadBacklog = (account: string) => Promise<Backlog>;
 /**
  * Counts in the memory of this process, and writes the counts to the store some seconds after the first count. No timer
  * runs while there is nothing to write. Counts are lost if the process is killed before the write, or if the write
- * fails. A failed write is not repeated, because the store may have executed it.
+ * fails. A failed write is not repeated, because the store may have executed it. But the connection of a worker sends a
+ * write again if its reply was lost, so that it may count twice.
  */
 export class StatsRecorder implements StatsCounter {
   private counts = new Map<string, Map<number, MinuteCounts>>();
