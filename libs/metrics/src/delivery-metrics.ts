@@ -10,7 +10,7 @@ import {
 } from './prom-metrics.js';
 import type { StatsCounter } from './stats/stats-recorder.js';
 
-/** Maximum number of webhooks that get time series of their own. All other webhooks share one label value. */
+/** Number of webhooks that get time series of their own: the first since the process started. The others share one. */
 const MAX_WEBHOOKS = 100;
 /** Number of characters at the start of an event's JSON in which its timestamp is searched for. */
 const HEAD_OF_EVENT = 300;
@@ -35,7 +35,7 @@ export class DeliveryMetrics {
     );
     this.attempts = metrics.counter(
       'tidings_delivery_attempts_total',
-      `Delivery attempts by webhook (of at most ${MAX_WEBHOOKS} webhooks, the rest as \`other\`) and outcome.`,
+      `Delivery attempts by outcome and by webhook: the first ${MAX_WEBHOOKS} webhooks since the start of the process, even if they were removed, and the rest as \`other\`.`,
       ['webhook', 'outcome'],
     );
     this.durations = metrics.histogram(

@@ -3,8 +3,8 @@ const REST = 'other';
 
 /**
  * Bounds the number of values of a metric's label, because the process and Prometheus keep a time series for
- * each value. The first values get a time series each. All later values share the time series of the value
- * `other`.
+ * each value. The first values get a time series each, which they keep until the process ends. All later values share the
+ * time series of the value `other`.
  */
 export class MetricLabelValueLimiter {
   private readonly values = new Set<string>();
