@@ -194,7 +194,6 @@ describe('Marking a send as relaying and taking the token for its POST in one st
 
   it.each([
     ['the account has an outage', 'upstream', 'unavailableSince'],
-    ['a success must reset the count of 403 answers', 'upstream', 'forbidden'],
     ['a success must raise the reduced budget', 'budget', 'limit'],
   ])('is refused if %s: neither the send nor the tokens change', async (_, name, field) => {
     const record = await insert();
@@ -204,6 +203,14 @@ describe('Marking a send as relaying and taking the token for its POST in one st
     expect(await found(record.order.id)).toEqual(record);
     expect(await redis.hgetall(accountKey('budget'))).toEqual(before);
     await redis.hdel(accountKey(name), field);
+    expect((await mark(record)).kind).toBe('fenced');
+  });
+
+  it('is refused if a success must reset the count of 403 answers', async () => {
+    const record = await insert();
+    await redis.set(accountKey('upstream:forbidden'), 1);
+    expect(await mark(record)).toEqual({ kind: 'unusual' });
+    await redis.del(accountKey('upstream:forbidden'));
     expect((await mark(record)).kind).toBe('fenced');
   });
 
