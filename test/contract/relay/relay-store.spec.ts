@@ -163,7 +163,7 @@ describe('Marking a send as relaying and taking the token for its POST in one st
     return JSON.stringify(all)
       .replaceAll(order.id, 'ID')
       .replaceAll(prefix, 'PREFIX')
-      .replaceAll(/\\*"(updatedAt|createdAt|step|nonce|epoch|installedAt)\\*":\\*"?[^,"\\}]+/g, '$1');
+      .replaceAll(/\\*"(updatedAt|createdAt|step|nonce|epoch|installedAt|v)\\*":\\*"?[^,"\\}]+/g, '$1');
   };
 
   it('stores the same data as taking the token first and marking the send afterwards', async () => {
