@@ -13,10 +13,22 @@ beforeEach(async () => {
   stateFile = join(folder, 'state.json');
 });
 
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  for (const simulator of started.splice(0)) await simulator.stop();
+  await rm(folder, { recursive: true, force: true });
+});
 
-const start = (settings = {}): Promise<RunningSimulator> =>
-  startSimulator({ stateFile, settings: { demo: false, ...settings } });
+const started: RunningSimulator[] = [];
+
+async function start(settings = {}): Promise<RunningSimulator> {
+  const simulator = await startSimulator({ stateFile, settings: { demo: false, ...settings } });
+  started.push(simulator);
+  return simulator;
+}
+
+/** Returns a look into the state file that finds a text there. */
+const isSaved = (text: string) => async (): Promise<boolean> =>
+  (await readFile(stateFile, 'utf8').catch(() => '')).includes(text);
 
 /** Returns the state without fields that change on their own. */
 function withoutTimes(state: object): object {
@@ -39,7 +51,19 @@ describe('the state file of the simulator', () => {
     const after = withoutTimes(second.simulator.control('state'));
     expect(after).toEqual(before);
     expect(second.simulator.ledger.read({ kinds: ['message.*', 'send.*'] }).entries).toEqual(kinds);
-    await second.stop();
+  });
+
+  it('restores a send to a known contact that was accepted and is not listed yet', async () => {
+    const first = await start({ sendVisibleDelayMs: 100_000 });
+    first.simulator.control('contacts', { phoneNumber: '+15551' });
+    await eventually(isSaved('+15551'));
+    await first.send({ phoneNumber: '+15551', message: 'pending' });
+    await first.stop();
+    const second = await start({ sendVisibleDelayMs: 100_000 });
+    expect(second.simulator.control('state')).toMatchObject({
+      contacts: [{ unlisted: [{ message: 'pending', state: 'pending' }] }],
+      pending: [{ happening: { what: 'showMessage' } }, { happening: { what: 'deliver' } }],
+    });
   });
 
   it('restores actions that became due while the simulator was stopped, and these actions run at once', async () => {
@@ -51,7 +75,6 @@ describe('the state file of the simulator', () => {
     const second = await start({ sendVisibleDelayMs: 150 });
     const [contact] = second.simulator.core.world.contacts.listed();
     expect(contact?.messages.map(({ text }) => text)).toEqual(['due']);
-    await second.stop();
   });
 
   it('continues the numbering of ledger entries (records of what happened) even if a crash left an incomplete last line', async () => {
@@ -66,7 +89,6 @@ describe('the state file of the simulator', () => {
     await second.stop();
     const third = await start();
     expect(third.simulator.ledger.next).toBe(next + 2);
-    await third.stop();
   });
 
   it('keeps changed settings over a restart, unless the start settings differ from those of the last start', async () => {
@@ -78,7 +100,6 @@ describe('the state file of the simulator', () => {
     await second.stop();
     const third = await start({ limitCap: 50 });
     expect(third.simulator.core.settings.limitCap).toBe(50);
-    await third.stop();
   });
 
   it.each([

@@ -15,7 +15,7 @@ export interface WorldContext {
   readonly ids: Ids;
   settings(): Readonly<Settings>;
   record(event: LedgerEvent): void;
-  /** Called after a change that the phone page shows. */
+  /** Called after a change that the phone page shows or the state file keeps. */
   changed(contactId: string): void;
 }
 

@@ -51,6 +51,7 @@ export class Sends {
       prepared.forEach((message, index) => {
         this.#schedule(message, fate, index);
       });
+    this.context.changed(contact.id);
     return { sendNumber, contactId: contact.id, messageIds };
   }
 
