@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { RunningSimulator } from '../testing/running-simulator.js';
 import { eventually, startSimulator } from '../testing/running-simulator.js';
 
@@ -64,6 +64,28 @@ describe('the state file of the simulator', () => {
       contacts: [{ unlisted: [{ message: 'pending', state: 'pending' }] }],
       pending: [{ happening: { what: 'showMessage' } }, { happening: { what: 'deliver' } }],
     });
+  });
+
+  it('restores an upstream that was replaced and is still empty', async () => {
+    const first = await start();
+    first.simulator.control('contacts', { phoneNumber: '+15551' });
+    await eventually(isSaved('+15551'));
+    const shown = jest.fn();
+    first.simulator.core.onChange(shown);
+    first.simulator.control('upstream-replaced');
+    expect(shown).toHaveBeenCalledWith({ of: 'world', contactId: null });
+    await first.stop();
+    const second = await start();
+    expect(second.simulator.control('state')).toMatchObject({ contacts: [] });
+  });
+
+  it('restores the time of a manual clock that was advanced without a due action', async () => {
+    const first = await start({ clock: 'manual' });
+    await eventually(isSaved('manual'));
+    const { now } = first.simulator.control('advance', { ms: 1_000 }) as { now: number };
+    await first.stop();
+    const second = await start({ clock: 'manual' });
+    expect(second.simulator.control('state')).toMatchObject({ now });
   });
 
   it('restores actions that became due while the simulator was stopped, and these actions run at once', async () => {

@@ -15,8 +15,8 @@ export interface WorldContext {
   readonly ids: Ids;
   settings(): Readonly<Settings>;
   record(event: LedgerEvent): void;
-  /** Called after a change that the phone page shows or the state file keeps. */
-  changed(contactId: string): void;
+  /** Called after a change that the phone page shows or the state file keeps. Null: everything may have changed. */
+  changed(contactId: string | null): void;
 }
 
 /** Returns the time of upstream's clock: the world's time plus the clock skew. */

@@ -19,7 +19,7 @@ export interface WorldOptions {
   readonly random: RandomStreams;
   settings(): Readonly<Settings>;
   record(event: LedgerEvent): void;
-  changed(contactId: string): void;
+  changed(contactId: string | null): void;
 }
 
 /**
@@ -79,6 +79,7 @@ export class World {
     const end = this.clock.now() + ms;
     this.#runUntil(end);
     this.clock.moveTo(end);
+    this.#context.changed(null);
   }
 
   /** Removes everything. Later ids are those of a new installation. */
@@ -87,6 +88,7 @@ export class World {
     this.messages.clear();
     this.timetable.clear();
     this.ids.counters.generation += 1;
+    this.#context.changed(null);
   }
 
   #runUntil(time: number): void {
