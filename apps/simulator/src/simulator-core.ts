@@ -136,13 +136,12 @@ export class SimulatorCore {
 
   /**
    * Restores the state of an earlier run. Its settings apply, unless this run was started with different
-   * settings than the earlier one.
+   * settings than the earlier one. Then only the settings of this start apply.
    * @throws InvalidInput for invalid settings.
    */
   restore(saved: SavedState): void {
-    const settings = mergeSettings(DEFAULT_SETTINGS, saved.settings);
     const sameStart = JSON.stringify(saved.startSettings) === JSON.stringify(this.startSettings);
-    this.#settings = sameStart ? settings : mergeSettings(settings, this.startSettings);
+    this.#settings = mergeSettings(DEFAULT_SETTINGS, sameStart ? saved.settings : this.startSettings);
     this.#seed = saved.seed;
     this.#world = this.#newWorld(streamsFromState(saved.world.random));
     restoreWorld(this.#world, saved.world, saved.contacts);

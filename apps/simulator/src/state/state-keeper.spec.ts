@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { DEFAULT_SETTINGS } from '../settings.js';
 import type { RunningSimulator } from '../testing/running-simulator.js';
 import { eventually, startSimulator } from '../testing/running-simulator.js';
 
@@ -122,6 +123,13 @@ describe('the state file of the simulator', () => {
     await second.stop();
     const third = await start({ limitCap: 50 });
     expect(third.simulator.core.settings.limitCap).toBe(50);
+  });
+
+  it('does not keep a start setting that the next start no longer has', async () => {
+    const first = await start({ limitCap: 10 });
+    await first.stop();
+    const second = await start();
+    expect(second.simulator.core.settings.limitCap).toBe(DEFAULT_SETTINGS.limitCap);
   });
 
   it.each([
