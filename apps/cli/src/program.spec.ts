@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { TidingsConnectionError } from '#client';
+import { CommandFault } from './failure.js';
 import { createProgram } from './program.js';
 
 /** Stands in for the gateway. */
@@ -180,6 +181,31 @@ describe('the command listen', () => {
   ])('makes no request for --forward %s --timeout %s', async (url, seconds, reason) => {
     await expect(run('listen', '--forward', url, '--timeout', seconds)).rejects.toThrow(reason);
     expect(requests).toEqual([]);
+  });
+});
+
+describe('the command trigger', () => {
+  /** Runs `trigger`, with the test server as the simulator. */
+  const trigger = (...parameters: string[]): Promise<Run> => {
+    const { port } = server.address() as AddressInfo;
+    return run('trigger', ...parameters, '--simulator', `http://127.0.0.1:${port}`);
+  };
+
+  it('creates a contact with an unused phone number, or with the given one', async () => {
+    await trigger('contact.created');
+    await trigger('contact.created', '--phone-number', '+15551');
+    expect(requests).toEqual([
+      { path: '/_simulator/contacts', body: { count: 1 } },
+      { path: '/_simulator/contacts', body: { phoneNumber: '+15551' } },
+    ]);
+  });
+
+  it('names the field that the simulator refuses once', async () => {
+    const message = 'phoneNumber +15551 already belongs to a contact';
+    answer = (_, response) => response.writeHead(400).end(JSON.stringify({ field: 'phoneNumber', message }));
+    await expect(trigger('contact.created', '--phone-number', '+15551')).rejects.toThrow(
+      new CommandFault(`the simulator refused: ${message}`),
+    );
   });
 });
 

@@ -29,7 +29,7 @@ const TRIGGERS = {
   'message.read': { verb: 'messages/read', body: ({ contact }) => ({ contactId: required(contact) }) },
   'contact.created': {
     verb: 'contacts',
-    body: ({ phoneNumber }) => (phoneNumber === undefined ? {} : { phoneNumber }),
+    body: ({ phoneNumber }) => (phoneNumber === undefined ? { count: 1 } : { phoneNumber }),
   },
   'contact.deleted': { verb: 'contacts/delete', body: ({ contact }) => ({ contactId: required(contact) }) },
 } as const satisfies Readonly<Record<string, Trigger>>;
@@ -48,7 +48,10 @@ export function addTrigger(program: Command, terminal: Terminal): void {
       defaultSimulator(terminal),
     )
     .option('--contact <id>', 'contact to which it happens')
-    .option('--phone-number <number>', `phone number of the contact (default: ${DEFAULT_PHONE_NUMBER})`)
+    .option(
+      '--phone-number <number>',
+      `phone number of the contact (default: ${DEFAULT_PHONE_NUMBER}; of a new contact: an unused one)`,
+    )
     .option('--text <text>', 'text of the message', 'Hello from tidings trigger')
     .action(action(terminal, trigger));
 }
@@ -74,8 +77,8 @@ async function trigger(context: CommandContext, name: TriggerName, options: Opti
   const answer: unknown = await response.json().catch(() => ({}));
   const result = typeof answer === 'object' && answer !== null ? answer : {};
   if (!response.ok) {
-    const { field = '', message = response.statusText } = result as { field?: string; message?: string };
-    throw new CommandFault(printable(`the simulator refused: ${field} ${message}`), ExitCode.failure);
+    const { message = response.statusText } = result as { message?: string };
+    throw new CommandFault(printable(`the simulator refused: ${message}`), ExitCode.failure);
   }
   context.output.result(result, `Done. The gateway emits ${name} once it has read the contact.`);
 }
