@@ -200,6 +200,13 @@ describe('the command trigger', () => {
     ]);
   });
 
+  it('says that nothing changed if the contact has read every message', async () => {
+    answer = (_, response) => response.end('{"ids":[]}');
+    expect((await trigger('message.read', '--contact', 'con_1')).stdout).toMatch(/^Nothing changed/);
+    answer = (_, response) => response.end('{"ids":["msg_1"]}');
+    expect((await trigger('message.read', '--contact', 'con_1')).stdout).toMatch(/^Done\. .*message\.read/);
+  });
+
   it('names the field that the simulator refuses once', async () => {
     const message = 'phoneNumber +15551 already belongs to a contact';
     answer = (_, response) => response.writeHead(400).end(JSON.stringify({ field: 'phoneNumber', message }));

@@ -80,7 +80,14 @@ async function trigger(context: CommandContext, name: TriggerName, options: Opti
     const { message = response.statusText } = result as { message?: string };
     throw new CommandFault(printable(`the simulator refused: ${message}`), ExitCode.failure);
   }
-  context.output.result(result, `Done. The gateway emits ${name} once it has read the contact.`);
+  const { ids } = result as { ids?: unknown };
+  const isUnchanged = Array.isArray(ids) && ids.length === 0;
+  context.output.result(
+    result,
+    isUnchanged
+      ? 'Nothing changed: the contact has no unread message from this account.'
+      : `Done. The gateway emits ${name} once it has read the contact.`,
+  );
 }
 
 function ownerOf({ contact, phoneNumber }: Options): object {
