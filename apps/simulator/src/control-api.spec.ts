@@ -72,6 +72,21 @@ describe('the control API of the simulator', () => {
     expect((await control('contacts', { phoneNumber: '+15551' })).status).toBe(400);
   });
 
+  it.each([
+    ['phoneNumber', 'used', { phoneNumber: '+15551' }],
+    ['id', 'used', { phoneNumber: '+15553', id: 'used' }],
+    ['phoneNumber', 'in the list twice', { phoneNumber: '+15552' }],
+    ['id', 'in the list twice', { phoneNumber: '+15553', id: 'new' }],
+  ])('creates no contact of a list if one has a %s that is %s', async (field, _, last) => {
+    await control('contacts', { phoneNumber: '+15551', id: 'used' });
+    const first = { phoneNumber: '+15552', id: 'new' };
+    expect(await control('contacts', { contacts: [first, last] })).toMatchObject({
+      status: 400,
+      body: { field: `contacts[1].${field}` },
+    });
+    expect(running.simulator.core.world.contacts.listed()).toHaveLength(1);
+  });
+
   it('deletes and restores a contact with its messages', async () => {
     await control('messages', { from: '+15551', text: 'kept' });
     const contactId = onlyContactId(running);

@@ -91,7 +91,9 @@ function readNewContacts(core: SimulatorCore, body: unknown): NewContact[] {
   if (!input.has('contacts')) return [readNewContact(input)];
   const many = input.required('contacts', listOf(asIs, undefined, 1), []);
   input.done();
-  return requireDistinct(many.map((one, index) => readNewContact(new Input(one, `contacts[${index}]`))));
+  const wanted = many.map((one, index) => readNewContact(new Input(one, `contacts[${index}]`)));
+  requireCreatable(core, wanted);
+  return wanted;
 }
 
 const asIs: Check<unknown> = (value) => value;
@@ -111,18 +113,21 @@ function extraFields(input: Input): JsonObject {
 }
 
 /**
- * Rejects contacts with equal numbers or ids before any contact is created: either all contacts are created,
- * or none.
+ * Rejects numbers and ids that are used already or twice before any contact is created: either all contacts
+ * are created, or none.
  */
-function requireDistinct(contacts: NewContact[]): NewContact[] {
-  const seen = new Set<string>();
-  for (const [index, { id, phoneNumber: number }] of contacts.entries())
-    for (const value of [number, ...(id === undefined ? [] : [`id ${id}`])]) {
-      if (seen.has(value))
-        throw new InvalidInput(`contacts[${index}]`, 'has the same number or id as an earlier contact');
-      seen.add(value);
-    }
-  return contacts;
+function requireCreatable(core: SimulatorCore, wanted: readonly NewContact[]): void {
+  const { contacts } = core.world;
+  const numbers = new Set<string>();
+  const ids = new Set<string>();
+  for (const [index, { id, phoneNumber: number }] of wanted.entries()) {
+    if (numbers.has(number) || contacts.byNumber(number) !== undefined)
+      throw new InvalidInput(`contacts[${index}].phoneNumber`, `${number} already belongs to a contact`);
+    if (id !== undefined && (ids.has(id) || contacts.find(id) !== undefined))
+      throw new InvalidInput(`contacts[${index}].id`, 'is already the id of a contact');
+    numbers.add(number);
+    if (id !== undefined) ids.add(id);
+  }
 }
 
 /** Returns unused phone numbers of the form +1556 and seven digits. */
