@@ -144,6 +144,17 @@ describe('the control API of the simulator', () => {
     expect(await newestMessage()).toMatchObject({ message: 'n3', direction: 'system' });
   });
 
+  it('creates no message if the timestamp of the last one would be later than any date', async () => {
+    const last = 8_640_000_000_000_000;
+    const messages = { from: '+15551', count: 3, intervalMs: 1_000 };
+    expect(await control('messages', { ...messages, timestamp: last - 1_999 })).toMatchObject({
+      status: 400,
+      body: { field: 'timestamp' },
+    });
+    expect(running.simulator.control('state')).toMatchObject({ contacts: [] });
+    expect((await control('messages', { ...messages, timestamp: last - 2_000 })).status).toBe(200);
+  });
+
   it('sends a message in the name of a contact, and marks messages as read', async () => {
     await running.send({ phoneNumber: '+15551', message: 'Hello' });
     const contactId = onlyContactId(running);
