@@ -143,6 +143,7 @@ const RULE: Check<FaultRule> = (value, field) => {
   const given = input.raw('fault');
   if (given === undefined) throw new InvalidInput(`${prefix}fault`, 'is required');
   const fault = readFault(given, `${prefix}fault`);
+  if (fault.kind === 'resetDuringUpload') requireUploads(match, `${prefix}match`);
   const probability = input.maybe('probability', share(), 1);
   const times = input.maybe('times', TIMES, 1);
   input.done();
@@ -169,6 +170,15 @@ function readMatch(value: unknown, field: string): FaultMatch {
     ...(contactId === undefined ? {} : { contactId }),
     ...(phoneNumber === undefined ? {} : { phoneNumber }),
   };
+}
+
+/** Rejects conditions under which `resetDuringUpload` never applies. */
+function requireUploads(match: FaultMatch, field: string): void {
+  for (const name of ['contactId', 'phoneNumber'] as const)
+    if (match[name] !== undefined)
+      throw new InvalidInput(`${field}.${name}`, 'is unknown when resetDuringUpload applies');
+  if (match.method !== undefined && match.method.toUpperCase() !== 'POST')
+    throw new InvalidInput(`${field}.method`, 'must be POST for resetDuringUpload');
 }
 
 const REGEX: Check<string> = (value, field) => {
