@@ -53,6 +53,17 @@ export function word(max = 512): Check<string> {
   };
 }
 
+/** Accepts the value of an HTTP header. */
+export function headerValue(max: number): Check<string> {
+  const anyText = text(max);
+  return (value, field, current) => {
+    const checked = anyText(value, field, current);
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(checked))
+      throw new InvalidInput(field, 'must contain only characters of an HTTP header value');
+    return checked;
+  };
+}
+
 /** Accepts one of the given values. */
 export function oneOf<const T extends string | number | boolean>(...choices: readonly T[]): Check<T> {
   return (value, field) => {

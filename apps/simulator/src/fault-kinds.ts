@@ -1,5 +1,5 @@
 import type { Check } from './checks.js';
-import { flag, json, oneOf, orNull, text, whole, word } from './checks.js';
+import { flag, headerValue, json, oneOf, orNull, whole } from './checks.js';
 import { Input } from './input.js';
 import type { Json } from './json.js';
 import { isObject } from './json.js';
@@ -138,7 +138,7 @@ const STATUS = whole(200, 599);
 
 const RETRY_AFTER: Check<string> = (value, field) => {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-  return word(200)(value, field, '');
+  return headerValue(200)(value, field, '');
 };
 
 function readStatus(input: Input, kind: StatusFault['kind'], processed: boolean): StatusFault {
@@ -151,8 +151,8 @@ function readStatus(input: Input, kind: StatusFault['kind'], processed: boolean)
       error: `status_${status}`,
       message: `Status ${status} from a configured fault`,
     }),
-    contentType: input.optional('contentType', text(200), 'application/json; charset=utf-8'),
-    location: input.optional('location', orNull(text(2_000), ''), null),
+    contentType: input.optional('contentType', headerValue(200), 'application/json; charset=utf-8'),
+    location: input.optional('location', orNull(headerValue(2_000), ''), null),
     processed,
   };
 }
