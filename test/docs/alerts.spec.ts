@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { findProgram } from '../support/find-program.js';
+
+const PROMTOOL = findProgram('promtool');
+if (PROMTOOL === undefined)
+  process.stderr.write('SKIPPED: the rules of the alerts are not tested without promtool\n');
+
+/** Values of one series, as promtool reads them: `0x10` stays 0 for ten minutes. */
+interface InputSeries {
+  series: string;
+  values: string;
+}
+
+interface ExpectedAlert {
+  labels: Record<string, string>;
+  summary: string;
+}
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidings-alerts-'));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Lets promtool compare the alerts of one name after ten minutes. @throws what promtool prints, if they differ */
+async function requireAlerts(
+  series: readonly InputSeries[],
+  alertname: string,
+  expected: readonly ExpectedAlert[],
+): Promise<void> {
+  const test = {
+    rule_files: [join(import.meta.dirname, '../../monitoring/alerts.yml')],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: series,
+        alert_rule_test: [
+          {
+            eval_time: '10m',
+            alertname,
+            exp_alerts: expected.map(({ labels, summary }) => ({
+              exp_labels: labels,
+              exp_annotations: { summary, runbook: `docs/operations.md#${alertname.toLowerCase()}` },
+            })),
+          },
+        ],
+      },
+    ],
+  };
+  const file = join(folder, 'test.yml');
+  // JSON is YAML.
+  await writeFile(file, JSON.stringify(test));
+  const { stdout } = await promisify(execFile)(PROMTOOL ?? '', ['test', 'rules', file]);
+  expect(stdout).toContain('SUCCESS');
+}
+
+(PROMTOOL === undefined ? describe.skip : describe)('the alerts', () => {
+  it('report one gateway that cannot write to Redis, even if the others can', async () => {
+    await requireAlerts(
+      [
+        { series: 'tidings_redis_up{instance="a:3000"}', values: '1x10' },
+        { series: 'tidings_redis_up{instance="b:3000"}', values: '0x10' },
+      ],
+      'TidingsRedisDown',
+      [
+        {
+          labels: { severity: 'critical', instance: 'b:3000' },
+          summary: 'The gateway b:3000 cannot write to Redis, so it accepts no send.',
+        },
+      ],
+    );
+  });
+});
