@@ -78,4 +78,29 @@ async function requireAlerts(
       ],
     );
   });
+
+  it('report an account with an unavailable messaging service that is not among the first 100', async () => {
+    const series = (accounts: number): InputSeries[] => [
+      { series: 'tidings_upstream_up{instance="a:3000",account="acc_1"}', values: '1x10' },
+      { series: 'tidings_degraded{instance="a:3000",reason="upstream_down"}', values: '1x10' },
+      { series: 'tidings_accounts{instance="a:3000"}', values: `${accounts}x10` },
+    ];
+    await requireAlerts(series(100), 'TidingsUpstreamUnavailable', []);
+    await requireAlerts(series(101), 'TidingsUpstreamUnavailable', [
+      {
+        labels: { severity: 'critical', reason: 'upstream_down' },
+        summary: 'The messaging service of at least one account is unavailable.',
+      },
+    ]);
+  });
+
+  it('name an account with an unavailable messaging service that is among the first 100', async () => {
+    const series = [{ series: 'tidings_upstream_up{instance="a:3000",account="acc_1"}', values: '0x10' }];
+    await requireAlerts(series, 'TidingsUpstreamUnavailable', [
+      {
+        labels: { severity: 'critical', account: 'acc_1' },
+        summary: 'The messaging service of the account acc_1 is unavailable.',
+      },
+    ]);
+  });
 });
