@@ -24,6 +24,16 @@ it('every environment variable of the product is set or passed on by docker-comp
   expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(files))).toEqual([]);
 });
 
+it('docker-compose.yml or the Dockerfile sets or passes on every environment variable of the simulator', () => {
+  const source = read('apps/simulator/src/environment.ts');
+  const names = [...source.matchAll(/'(SIMULATOR_[A-Z_]+)'/g)].map(([, name = '']) => name);
+  expect(names.length).toBeGreaterThan(5);
+  const [, service = ''] = /^ {2}simulator:\n((?: {4}.*\n)+)/m.exec(read('docker-compose.yml')) ?? [];
+  expect(
+    names.filter((name) => !new RegExp(`^ +${name}[:=]`, 'm').test(service + read('Dockerfile'))),
+  ).toEqual([]);
+});
+
 it('docker-compose.yml lets webhooks reach no private network except that of its own receivers and those that the operator names', () => {
   const [, value = ''] = /^ +WEBHOOK_ALLOW_NETWORKS: (.*)$/m.exec(read('docker-compose.yml')) ?? [];
   const filled = value
