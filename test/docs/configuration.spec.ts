@@ -34,6 +34,11 @@ it('docker-compose.yml or the Dockerfile sets or passes on every environment var
   ).toEqual([]);
 });
 
+it('docker-compose.yml gives the command line in the gateway the address of the simulator', () => {
+  const [, service = ''] = /^ {2}gateway:\n((?: {4}.*\n)+)/m.exec(read('docker-compose.yml')) ?? [];
+  expect(service).toMatch(/^ +TIDINGS_SIMULATOR_URL: http:\/\/simulator:4010$/m);
+});
+
 it('docker-compose.yml lets webhooks reach no private network except that of its own receivers and those that the operator names', () => {
   const [, value = ''] = /^ +WEBHOOK_ALLOW_NETWORKS: (.*)$/m.exec(read('docker-compose.yml')) ?? [];
   const filled = value

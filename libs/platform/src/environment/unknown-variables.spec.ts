@@ -27,6 +27,7 @@ describe('the check for unknown environment variables', () => {
     ['npm_config_port', 'of npm'],
     ['AWS_ENDPOINT_URL_SQS', 'of the AWS SDK'],
     ['SIMULATOR_PORT', 'of the simulator'],
+    ['TIDINGS_SIMULATOR_URL', 'of the command line'],
     ['WORKER_SERVICE_HOST', 'set by Kubernetes for a service named worker'],
     ['REDIS_PORT_6379_TCP_ADDR', 'set by Kubernetes for a port of a service named redis'],
   ])('does not report a known variable, or one that probably belongs to another program: %s (%s)', (name) => {
