@@ -23,6 +23,20 @@ withChromium('in a real browser,', () => {
     await product[Symbol.asyncDispose]();
   });
 
+  it('the phone page shows Live again after one failed refresh, even if its stream stayed open', async () => {
+    await withBrowser(browser ?? '', async (context) => {
+      const page = await context.newPage();
+      await page.goto(`http://127.0.0.1:${product.simulator.port}/`);
+      const live = page.locator('#live[data-state="live"]');
+      await live.waitFor();
+      await page.route('**/phone/contacts', (route) => route.abort(), { times: 1 });
+      await product.simulate('contacts', { phoneNumber: '+14155550199' });
+      await page.locator('#live[data-state="lost"]').waitFor();
+      await live.waitFor({ timeout: 10_000 });
+      await page.getByTestId('contact').filter({ hasText: '+14155550199' }).waitFor();
+    });
+  });
+
   it('the phone page of the simulator shows a send as delivered and then read, and a reply typed there causes message.received', async () => {
     const markup = '<b onclick="alert(1)">Hello</b> & welcome';
     await product.json('POST', '/v1/messages/send', { phoneNumber: '+14155550123', message: markup });

@@ -2,6 +2,8 @@
 // text, never as HTML.
 
 const REQUEST_DEADLINE_MS = 10_000;
+/** Pause before a failed refresh is repeated. */
+const RETRY_MS = 1_000;
 
 const $ = (id) => document.getElementById(id);
 const app = $('app');
@@ -210,6 +212,7 @@ async function showConversation() {
 // Only one refresh runs at a time. A change during a refresh causes one more refresh.
 let refreshing = false;
 let again = false;
+let retry;
 
 async function refresh() {
   if (refreshing) {
@@ -222,8 +225,12 @@ async function refresh() {
       again = false;
       await Promise.all([showContacts(), showConversation()]);
     } while (again);
+    if (stream.readyState === EventSource.OPEN) live('live');
   } catch {
     live('lost');
+    // A stream that stayed open does not cause another refresh.
+    clearTimeout(retry);
+    retry = setTimeout(refresh, RETRY_MS);
   } finally {
     refreshing = false;
   }
