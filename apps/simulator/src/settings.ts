@@ -134,8 +134,8 @@ export interface DeepField {
 export interface EndlessPages {
   contactId: string;
   /**
-   * True: each read returns different messages with current timestamps. False: the messages are always the
-   * same, each one second older than the one before.
+   * True: each read of a page returns messages with new ids. False: the messages keep their ids. Either way,
+   * each message is a second older than the one before, beginning before the contact's oldest message.
    */
   fresh: boolean;
 }

@@ -6,7 +6,7 @@ const STEP_MS = 1_000;
 /**
  * Generates messages of a contact for one read. The messages are not stored.
  * @param from position of the first message, counted from the end of the contact's own messages
- * @param fresh true if each read returns different messages
+ * @param fresh true if each read of a page returns messages with new ids
  */
 export function endlessMessages(
   world: World,
