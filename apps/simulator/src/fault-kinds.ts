@@ -29,7 +29,10 @@ export type Fault =
    * the client disconnects.
    */
   | { readonly kind: 'slow'; readonly delayMs: number; readonly processedFirst: boolean }
-  /** The correct reply, a few bytes at a time. */
+  /**
+   * The correct reply, a few bytes at a time. The connection is closed after the setting `hangCapMs`: with the
+   * defaults, after 1,200 bytes.
+   */
   | { readonly kind: 'drip'; readonly bytes: number; readonly intervalMs: number }
   /** The first text of the reply contains bytes that are not UTF-8. */
   | { readonly kind: 'invalidUtf8' }
