@@ -151,6 +151,31 @@ withChromium('on the page of conversations in the console,', () => {
     });
   });
 
+  it('if the session ends during a send, the draft is kept, and after a new sign-in with the same API key a second try creates no second send', async () => {
+    const { id } = await makeContact('Frances', '+15554440014');
+    await withConsole(`/${id}`, async (page) => {
+      await page.route('**/v1/messages/send', async (route) => {
+        // The gateway stores the send, and its reply is lost.
+        await route.fetch();
+        await route.fulfill({ status: 401 });
+      });
+      await box(page).fill('Once');
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await page.getByLabel('API key').fill(product.apiKey);
+      await page.unroute('**/v1/messages/send');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await eventually('the draft is shown', async () => (await box(page).inputValue()) === 'Once');
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await timeline(page).getByText('Delivered', { exact: true }).waitFor();
+      expect(await box(page).inputValue()).toBe('');
+      const { sends } = await product.json<SendList>(
+        'GET',
+        `/v1/sends?phoneNumber=${encodeURIComponent('+15554440014')}`,
+      );
+      expect(sends).toHaveLength(1);
+    });
+  });
+
   it('a scheduled send is shown, and can be cancelled', async () => {
     const { id } = await makeContact('Edsger', '+15554440005');
     await withConsole(`/${id}`, async (page) => {

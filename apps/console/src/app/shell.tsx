@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { useApi } from '../api/api.js';
+import { keptDrafts } from '../conversations/kept-drafts.js';
 import { BASE } from '../kit/address.js';
 import { Button } from '../kit/button.js';
 import { keepFocus } from '../kit/focus.js';
@@ -111,6 +112,7 @@ function AccountChoice({ signIns, onAdd }: { signIns: SignIns; onAdd: () => void
     setSigningOut(true);
     try {
       await signIns.signOut();
+      if (current !== undefined) keptDrafts.forget(current.id);
       // The objects on the page belong to the other account.
       route(BASE);
     } catch (error) {

@@ -8,7 +8,7 @@ import { classes } from '../kit/text.js';
 import { newConversation, phoneNumberOf } from './contact-name.js';
 import { ConversationList } from './conversation-list.js';
 import { ConversationView } from './conversation-view.js';
-import { draftOf, keepDraft } from './kept-drafts.js';
+import { keptDrafts } from './kept-drafts.js';
 import { type Conversations, useConversation, useConversations } from './use-conversations.js';
 
 /** The list of conversations, and the messages and sends of one of them. */
@@ -88,9 +88,9 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
       key={key}
       conversation={shown}
       back={list}
-      draft={draftOf(signIn, key)}
+      draft={keptDrafts.of(signIn.id, key)}
       onDraft={(draft) => {
-        keepDraft(signIn, key, draft);
+        keptDrafts.keep(signIn.id, key, draft);
         renderAgain((count) => count + 1);
       }}
     />

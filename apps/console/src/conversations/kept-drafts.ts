@@ -1,23 +1,39 @@
-import type { SignIn } from '../sign-in/sign-ins.js';
 import { type Draft, EMPTY_DRAFT } from './draft.js';
 
-/** Maximum number of drafts of a sign-in. */
+/** Maximum number of drafts. */
 const MAX_DRAFTS = 100;
 
-/** They last as long as the sign-in, also while the reader is on other pages. */
-const drafts = new WeakMap<SignIn, Map<string, Draft>>();
+/**
+ * What the reader was writing, for as long as the page is open: also on other pages, and after a session has ended.
+ * Without the idempotency key of a draft, its message could be sent twice.
+ */
+export class KeptDrafts {
+  /** By API key and conversation, the one that was changed last at the end. */
+  private readonly drafts = new Map<string, Draft>();
 
-/** Returns what the reader was writing in a conversation. */
-export function draftOf(signIn: SignIn, conversation: string): Draft {
-  return drafts.get(signIn)?.get(conversation) ?? EMPTY_DRAFT;
+  /** @param signInId id of the API key that is signed in */
+  of(signInId: string, conversationId: string): Draft {
+    return this.drafts.get(keyOf(signInId, conversationId)) ?? EMPTY_DRAFT;
+  }
+
+  /** Keeps a draft. Above 100 drafts, the one unchanged for longest is dropped. */
+  keep(signInId: string, conversationId: string, draft: Draft): void {
+    const key = keyOf(signInId, conversationId);
+    this.drafts.delete(key);
+    if (draft !== EMPTY_DRAFT) this.drafts.set(key, draft);
+    const [oldest] = this.drafts.keys();
+    if (this.drafts.size > MAX_DRAFTS && oldest !== undefined) this.drafts.delete(oldest);
+  }
+
+  /** Drops the drafts of an API key that was signed out. */
+  forget(signInId: string): void {
+    for (const key of this.drafts.keys()) if (key.startsWith(keyOf(signInId, ''))) this.drafts.delete(key);
+  }
 }
 
-/** Keeps what the reader is writing in a conversation. Above 100 drafts, the one unchanged for longest is dropped. */
-export function keepDraft(signIn: SignIn, conversation: string, draft: Draft): void {
-  const kept = drafts.get(signIn) ?? new Map<string, Draft>();
-  drafts.set(signIn, kept);
-  kept.delete(conversation);
-  if (draft !== EMPTY_DRAFT) kept.set(conversation, draft);
-  const [oldest] = kept.keys();
-  if (kept.size > MAX_DRAFTS && oldest !== undefined) kept.delete(oldest);
+/** The drafts of the page. */
+export const keptDrafts = new KeptDrafts();
+
+function keyOf(signInId: string, conversationId: string): string {
+  return `${signInId} ${conversationId}`;
 }
