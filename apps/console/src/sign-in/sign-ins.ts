@@ -30,6 +30,10 @@ const CURRENT = 'tidings.console.current';
 /** True if a session can be kept: browsers accept its cookie over HTTPS only. */
 const KEEPS_SESSIONS = location.protocol === 'https:';
 
+/** Why the sign-in that was in use is not restored. */
+const UNREAD = 'The gateway did not confirm your sign-in. Reload the page to try again.';
+const ENDED = 'The last sign-in has ended. Sign in again, or continue with another API key.';
+
 /** Signs API keys in and out, and switches between them. */
 export class SignIns {
   private state: SignInState = {
@@ -61,16 +65,16 @@ export class SignIns {
     );
     const all = found.filter((signIn) => signIn !== undefined);
     const wanted = sessionStorage.getItem(CURRENT) ?? localStorage.getItem(CURRENT);
+    // What is done now must not be done for another account.
+    const current = wanted === null ? all[0] : all.find(({ id }) => id === wanted);
     const isUnread =
       wanted !== null && sessions.some(({ keyId }, i) => keyId === wanted && found[i] === undefined);
+    const hasEnded = current === undefined && all.length > 0;
     this.set({
       isRestored: true,
       all,
-      // What is done now must not be done for another account.
-      current: isUnread ? undefined : (all.find(({ id }) => id === wanted) ?? all[0]),
-      endedBecause: isUnread
-        ? 'The gateway did not confirm your sign-in. Reload the page to try again.'
-        : undefined,
+      current,
+      endedBecause: isUnread ? UNREAD : hasEnded ? ENDED : undefined,
     });
   }
 

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { SignIns } from './sign-ins.js';
+
+/** What the browser has, and the module reads. */
+const NAMES = ['location', 'sessionStorage', 'localStorage', 'fetch'] as const;
+const before = NAMES.map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)] as const);
+
+/** Accounts of the API keys that have a session, by key id. The id of a session is that of its key. */
+let sessions: Map<string, string>;
+let signIns: SignIns;
+
+class MemoryStorage {
+  private readonly items = new Map<string, string>();
+
+  getItem(name: string): string | null {
+    return this.items.get(name) ?? null;
+  }
+
+  setItem(name: string, value: string): void {
+    this.items.set(name, value);
+  }
+}
+
+/** Answers a request as the gateway does. */
+function answer(path: string, headers: Headers): object {
+  if (path === '/console/sessions')
+    return { sessions: [...sessions.keys()].map((id) => ({ id, keyId: id })) };
+  const keyId = headers.get('X-Tidings-Console') ?? '';
+  return { account: sessions.get(keyId), keyId, keyName: null, scopes: [] };
+}
+
+function replace(name: (typeof NAMES)[number], value: unknown): void {
+  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+}
+
+/** Loads the page: what its tab stores remains. */
+async function reload(): Promise<void> {
+  const module = await import('./sign-ins.js');
+  signIns = new module.SignIns();
+  await signIns.restore();
+}
+
+beforeAll(() => {
+  replace('location', new URL('https://gateway.example/console'));
+});
+
+beforeEach(() => {
+  sessions = new Map();
+  replace('sessionStorage', new MemoryStorage());
+  replace('localStorage', new MemoryStorage());
+  replace('fetch', (url: string, { headers }: RequestInit) =>
+    Promise.resolve(Response.json(answer(new URL(url).pathname, new Headers(headers)))),
+  );
+});
+
+afterAll(() => {
+  for (const [name, descriptor] of before)
+    if (descriptor === undefined) Reflect.deleteProperty(globalThis, name);
+    else Object.defineProperty(globalThis, name, descriptor);
+});
+
+it('a reload of the console continues with the API key that was in use', async () => {
+  sessions = new Map([
+    ['key_1', 'north'],
+    ['key_2', 'south'],
+  ]);
+  await reload();
+  signIns.switchTo('key_2');
+  await reload();
+  expect(signIns.snapshot.current?.id).toBe('key_2');
+});
+
+it('if the session that was in use has ended, a reload of the console does not continue with another one, but says why and offers it', async () => {
+  sessions = new Map([
+    ['key_1', 'north'],
+    ['key_2', 'south'],
+  ]);
+  await reload();
+  expect(signIns.snapshot.current?.id).toBe('key_1');
+  sessions.delete('key_1');
+  await reload();
+  const { current, all, endedBecause } = signIns.snapshot;
+  expect(current).toBeUndefined();
+  expect(all.map(({ id }) => id)).toEqual(['key_2']);
+  expect(endedBecause).toBe('The last sign-in has ended. Sign in again, or continue with another API key.');
+});
