@@ -266,6 +266,18 @@ withChromium('on the page of conversations in the console,', () => {
     });
   });
 
+  it('a draft to a phone number is shown in the conversation of its contact, also when that is opened from the list', async () => {
+    const number = '+15554440015';
+    await withConsole(`/${encodeURIComponent(number)}`, async (page, { goTo }) => {
+      await box(page).fill('Written to the number');
+      await goTo('/console/conversations');
+      const { id } = await makeContact('Ida', number);
+      await goTo(`/console/conversations/${id}`);
+      await timeline(page).getByText('Hello').waitFor();
+      expect(await box(page).inputValue()).toBe('Written to the number');
+    });
+  });
+
   it('no text field for a new message is shown if the API key may not send', async () => {
     const { id } = await makeContact('Tim', '+15554440010');
     const reader = await product.json<CreatedApiKey>('POST', '/v1/api-keys', {

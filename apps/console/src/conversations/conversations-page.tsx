@@ -81,6 +81,9 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
         )}
       </div>
     );
+  // What was written to a number belongs to its contact, whichever way the reader opens the conversation.
+  for (const each of [id, ...shown.phoneNumbers])
+    if (each !== shown.id) keptDrafts.move(signIn.id, each, shown.id);
   // The same for a number and its contact, so that nothing on the screen starts over when the contact appears.
   const key = openedAs.current.get(shown.id) ?? shown.id;
   return (
@@ -88,9 +91,9 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
       key={key}
       conversation={shown}
       back={list}
-      draft={keptDrafts.of(signIn.id, key)}
+      draft={keptDrafts.of(signIn.id, shown.id)}
       onDraft={(draft) => {
-        keptDrafts.keep(signIn.id, key, draft);
+        keptDrafts.keep(signIn.id, shown.id, draft);
         renderAgain((count) => count + 1);
       }}
     />

@@ -26,3 +26,29 @@ it('above 100 drafts, the one unchanged for longest is dropped', () => {
   expect(kept.of('key_0', 'con_0')).toEqual(draft('Changed'));
   expect(kept.of('key_1', 'con_1')).toBe(EMPTY_DRAFT);
 });
+
+it('a draft to a phone number moves to the conversation of its contact, and still goes to this number', () => {
+  const kept = new KeptDrafts();
+  kept.keep('key_1', '+15550001', draft('Hello'));
+  kept.move('key_1', '+15550001', 'con_1');
+  expect(kept.of('key_1', 'con_1')).toEqual({ ...draft('Hello'), phoneNumber: '+15550001' });
+  expect(kept.of('key_1', '+15550001')).toBe(EMPTY_DRAFT);
+});
+
+it('if a phone number and its contact both have a draft, the one changed last is shown, and the other one after the next send', () => {
+  for (const order of [
+    ['+15550001', 'con_1'],
+    ['con_1', '+15550001'],
+  ]) {
+    const kept = new KeptDrafts();
+    for (const id of order) kept.keep('key_1', id, draft(`To ${id}`));
+    const shown = (): string => {
+      kept.move('key_1', '+15550001', 'con_1');
+      kept.move('key_1', '+15550001', 'con_1');
+      return kept.of('key_1', 'con_1').text;
+    };
+    expect(shown()).toBe(`To ${order[1] ?? ''}`);
+    kept.keep('key_1', 'con_1', EMPTY_DRAFT);
+    expect(shown()).toBe(`To ${order[0] ?? ''}`);
+  }
+});

@@ -25,6 +25,22 @@ export class KeptDrafts {
     if (this.drafts.size > MAX_DRAFTS && oldest !== undefined) this.drafts.delete(oldest);
   }
 
+  /**
+   * Moves the draft of a phone number to the conversation of its contact. If both have a draft, they change places
+   * unless the one of the contact was changed last: the other one is shown after the next send.
+   */
+  move(signInId: string, phoneNumber: string, conversationId: string): void {
+    const [from, to] = [keyOf(signInId, phoneNumber), keyOf(signInId, conversationId)];
+    const moved = this.drafts.get(from);
+    if (moved === undefined) return;
+    const other = this.drafts.get(to);
+    const keys = [...this.drafts.keys()];
+    if (keys.indexOf(to) > keys.indexOf(from)) return;
+    this.drafts.delete(from);
+    if (other !== undefined) this.drafts.set(from, other);
+    this.keep(signInId, conversationId, { ...moved, phoneNumber: moved.phoneNumber ?? phoneNumber });
+  }
+
   /** Drops the drafts of an API key that was signed out. */
   forget(signInId: string): void {
     for (const key of this.drafts.keys()) if (key.startsWith(keyOf(signInId, ''))) this.drafts.delete(key);
