@@ -176,6 +176,30 @@ withChromium('on the page of conversations in the console,', () => {
     });
   });
 
+  it('if a send fails after its conversation was left, the console says so, and the conversation shows the draft with the error', async () => {
+    const { id } = await makeContact('Joan', '+15554440016');
+    await withConsole(`/${id}`, async (page, { goTo }) => {
+      let reject: (() => void) | undefined;
+      await page.route('**/v1/messages/send', async (route) => {
+        await new Promise<void>((resolve) => (reject = resolve));
+        await route.fulfill({ status: 403, json: { code: 'forbidden', detail: 'Not now.' } });
+      });
+      await box(page).fill('Left alone');
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await eventually('the send is requested', () => reject);
+      await goTo('/console/sends');
+      await goTo(`/console/conversations/${id}`);
+      await page.getByRole('button', { name: 'Sending …' }).waitFor();
+      expect(await box(page).getAttribute('readonly')).not.toBeNull();
+      await goTo('/console/sends');
+      reject?.();
+      await page.getByText('Message to Joan: Your API key does not permit this').waitFor();
+      await goTo(`/console/conversations/${id}`);
+      await page.getByText('Your draft is kept.').waitFor();
+      expect(await box(page).inputValue()).toBe('Left alone');
+    });
+  });
+
   it('a scheduled send is shown, and can be cancelled', async () => {
     const { id } = await makeContact('Edsger', '+15554440005');
     await withConsole(`/${id}`, async (page) => {

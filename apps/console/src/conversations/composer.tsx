@@ -1,15 +1,16 @@
-import { type Conversation, newIdempotencyKey, type NewSend, type Send } from '#client';
+import type { Conversation, Send } from '#client';
 import type { JSX } from 'preact';
-import { useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { useApi } from '../api/api.js';
 import { Button } from '../kit/button.js';
 import { ChoiceField, TextField } from '../kit/fields.js';
 import { Failure } from '../kit/page.js';
-import { type Rejection, rejectionOf } from '../kit/rejection.js';
 import { sizeText } from '../kit/text.js';
-import { changedDraft, type Draft, EMPTY_DRAFT } from './draft.js';
-
-const FIELDS = ['message', 'file', 'sendAt', 'phoneNumber'];
+import { useToasts } from '../kit/toasts.js';
+import { nameOf } from './contact-name.js';
+import { attemptOf, changedDraft, type Draft } from './draft.js';
+import { keptDrafts } from './kept-drafts.js';
+import { faultsOf, sendDraft } from './send-draft.js';
 
 /** A box to write a message. What was written stays until the gateway has stored it. */
 export function Composer(props: {
@@ -22,38 +23,35 @@ export function Composer(props: {
   const api = useApi();
   const id = useId();
   const text = useRef<HTMLTextAreaElement>(null);
-  const [isBusy, setBusy] = useState(false);
-  const [{ faults, other }, setRejection] = useState<Rejection>({ faults: {}, other: undefined });
+  const toasts = useToasts();
+  const isShown = useRef(true);
+  useEffect(
+    () => () => {
+      isShown.current = false;
+    },
+    [],
+  );
+  const { isBusy } = draft;
+  const { faults, other } = draft.rejection;
   const phoneNumber = draft.phoneNumber ?? conversation.phoneNumbers[0] ?? conversation.id;
-  const change = (values: Partial<Omit<Draft, 'key'>>): void => {
-    // The draft is emptied after the send, and later changes would be lost with it.
-    if (isBusy) return;
-    setRejection({ faults: {}, other: undefined });
-    onDraft(changedDraft(draft, values));
+  const change = (values: Parameters<typeof changedDraft>[1]): void => {
+    if (!isBusy) onDraft(changedDraft(draft, values));
   };
   const send = async (): Promise<void> => {
     if (isBusy) return;
-    const fault = faultOf(draft);
-    if (fault !== undefined) {
-      setRejection({ faults: fault, other: undefined });
+    const found = faultsOf(draft);
+    if (found !== undefined) {
+      onDraft({ ...draft, rejection: { faults: found, other: undefined } });
       return;
     }
-    const attempt = { ...draft, phoneNumber, key: draft.key ?? newIdempotencyKey() };
+    const attempt = attemptOf(draft, phoneNumber);
     onDraft(attempt);
-    setBusy(true);
-    setRejection({ faults: {}, other: undefined });
     try {
-      const body = bodyOf(attempt);
-      const queued = await api.client.send(body, {
-        idempotencyKey: attempt.key,
-        ...(draft.file === undefined ? {} : { file: draft.file, fileName: draft.file.name }),
-      });
-      onDraft(EMPTY_DRAFT);
-      onSent(storedSend(queued.id, body, draft.file));
+      onSent(await sendDraft(api.client, keptDrafts, api.signIn.id, attempt));
     } catch (error) {
-      setRejection(rejectionOf(error, FIELDS));
+      // The draft has the error, but the reader looks at something else.
+      if (!isShown.current) toasts.fail(error, `Message to ${nameOf(conversation)}`);
     } finally {
-      setBusy(false);
       text.current?.focus();
     }
   };
@@ -199,46 +197,3 @@ function FileChoice(props: {
 }
 
 const SEND_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ Enter' : 'Ctrl Enter';
-
-function faultOf({ text, file, sendAt, key }: Draft): Record<string, string> | undefined {
-  if (text.trim() === '' && file === undefined) return { message: 'Enter a text or add a file.' };
-  if (sendAt === undefined) return undefined;
-  const time = new Date(sendAt).getTime();
-  if (Number.isNaN(time)) return { sendAt: 'Choose a date and a time.' };
-  // The time of an attempt whose outcome is not known may have passed: the gateway knows the key if it has the send.
-  return time <= Date.now() && key === undefined ? { sendAt: 'Choose a time in the future.' } : undefined;
-}
-
-function bodyOf({ text, sendAt, phoneNumber = '' }: Draft): NewSend {
-  return {
-    phoneNumber,
-    ...(text === '' ? {} : { message: text }),
-    ...(sendAt === undefined ? {} : { sendAt: new Date(sendAt).toISOString() }),
-  };
-}
-
-/** The send as it was stored, until the gateway is asked for it. */
-function storedSend(id: string, body: NewSend, file: File | undefined): Send {
-  const now = new Date().toISOString();
-  return {
-    id,
-    status: typeof body.sendAt === 'string' ? 'scheduled' : 'queued',
-    phoneNumber: body.phoneNumber,
-    type: 'text',
-    message: body.message ?? null,
-    fileUrl: null,
-    file:
-      file === undefined ? null : { name: file.name, contentType: file.type, size: file.size, sha256: '' },
-    reference: null,
-    metadata: null,
-    extraFields: {},
-    createdAt: now,
-    updatedAt: now,
-    sendAt: body.sendAt ?? null,
-    expiresAt: null,
-    attempts: [],
-    contactId: null,
-    messageId: null,
-    reason: null,
-  };
-}

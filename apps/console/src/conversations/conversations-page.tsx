@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
 import { useLocation, useRoute } from 'preact-iso';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { isNotFound, useApi } from '../api/api.js';
 import { to, useParameters, withParameters } from '../kit/address.js';
 import { Empty, Failure, Loading, Page } from '../kit/page.js';
 import { classes } from '../kit/text.js';
+import { useSnapshot } from '../kit/use-snapshot.js';
 import { newConversation, phoneNumberOf } from './contact-name.js';
 import { ConversationList } from './conversation-list.js';
 import { ConversationView } from './conversation-view.js';
@@ -39,7 +40,7 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
   const { route } = useLocation();
   const { conversation, read } = useConversation(id, conversations);
   const { signIn } = useApi();
-  const [, renderAgain] = useState(0);
+  useSnapshot(keptDrafts);
   /** The numbers under which conversations were opened before their contact was known, by the contact's id. */
   const openedAs = useRef(new Map<string, string>());
   /** Numbers without a conversation. While one is read again, its page stays, with what is being written there. */
@@ -94,7 +95,6 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
       draft={keptDrafts.of(signIn.id, shown.id)}
       onDraft={(draft) => {
         keptDrafts.keep(signIn.id, shown.id, draft);
-        renderAgain((count) => count + 1);
       }}
     />
   );

@@ -1,3 +1,6 @@
+import { newIdempotencyKey } from '#client';
+import type { Rejection } from '../kit/rejection.js';
+
 /** A message that is being written. */
 export interface Draft {
   text: string;
@@ -11,7 +14,16 @@ export interface Draft {
    * that the message is sent once. A changed draft is another message, and has no key yet.
    */
   key: string | undefined;
+  /** True while an attempt is running. The draft is emptied after it, so it cannot be changed now. */
+  isBusy: boolean;
+  /** What is wrong with the draft, or why the last attempt failed. */
+  rejection: Rejection;
 }
+
+/** A draft that is being sent. */
+export type Attempt = Draft & { key: string; phoneNumber: string };
+
+const NO_REJECTION: Rejection = { faults: {}, other: undefined };
 
 export const EMPTY_DRAFT: Draft = {
   text: '',
@@ -19,9 +31,20 @@ export const EMPTY_DRAFT: Draft = {
   sendAt: undefined,
   phoneNumber: undefined,
   key: undefined,
+  isBusy: false,
+  rejection: NO_REJECTION,
 };
 
 /** Returns the draft after a change by the reader. */
-export function changedDraft(draft: Draft, change: Partial<Omit<Draft, 'key'>>): Draft {
-  return { ...draft, ...change, key: undefined };
+export function changedDraft(
+  draft: Draft,
+  change: Partial<Pick<Draft, 'text' | 'file' | 'sendAt' | 'phoneNumber'>>,
+): Draft {
+  return { ...draft, ...change, key: undefined, rejection: NO_REJECTION };
+}
+
+/** Returns the draft as it is sent to a phone number. */
+export function attemptOf(draft: Draft, phoneNumber: string): Attempt {
+  const key = draft.key ?? newIdempotencyKey();
+  return { ...draft, phoneNumber, key, isBusy: true, rejection: NO_REJECTION };
 }

@@ -10,6 +10,21 @@ const MAX_DRAFTS = 100;
 export class KeptDrafts {
   /** By API key and conversation, the one that was changed last at the end. */
   private readonly drafts = new Map<string, Draft>();
+  private readonly listeners = new Set<() => void>();
+  private changes = 0;
+
+  /** Number of changes so far. */
+  get snapshot(): number {
+    return this.changes;
+  }
+
+  /** Calls the listener after each change, until the returned function is called. */
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => {
+      this.listeners.delete(listener);
+    };
+  }
 
   /** @param signInId id of the API key that is signed in */
   of(signInId: string, conversationId: string): Draft {
@@ -23,11 +38,28 @@ export class KeptDrafts {
     if (draft !== EMPTY_DRAFT) this.drafts.set(key, draft);
     const [oldest] = this.drafts.keys();
     if (this.drafts.size > MAX_DRAFTS && oldest !== undefined) this.drafts.delete(oldest);
+    this.notify();
+  }
+
+  /**
+   * Changes the draft of an attempt, in whichever conversation it is now. Does nothing if the draft has become
+   * another message, or was dropped.
+   * @param attemptKey idempotency key of the attempt
+   */
+  update(signInId: string, attemptKey: string, change: (draft: Draft) => Draft): void {
+    for (const [key, draft] of this.drafts) {
+      if (!key.startsWith(keyOf(signInId, '')) || draft.key !== attemptKey) continue;
+      const changed = change(draft);
+      if (changed === EMPTY_DRAFT) this.drafts.delete(key);
+      else this.drafts.set(key, changed);
+    }
+    this.notify();
   }
 
   /**
    * Moves the draft of a phone number to the conversation of its contact. If both have a draft, they change places
-   * unless the one of the contact was changed last: the other one is shown after the next send.
+   * unless the one of the contact was changed last: the other one is shown after the next send. Listeners are not
+   * called, because the page moves drafts while it is rendered.
    */
   move(signInId: string, phoneNumber: string, conversationId: string): void {
     const [from, to] = [keyOf(signInId, phoneNumber), keyOf(signInId, conversationId)];
@@ -37,13 +69,19 @@ export class KeptDrafts {
     const keys = [...this.drafts.keys()];
     if (keys.indexOf(to) > keys.indexOf(from)) return;
     this.drafts.delete(from);
+    this.drafts.delete(to);
     if (other !== undefined) this.drafts.set(from, other);
-    this.keep(signInId, conversationId, { ...moved, phoneNumber: moved.phoneNumber ?? phoneNumber });
+    this.drafts.set(to, { ...moved, phoneNumber: moved.phoneNumber ?? phoneNumber });
   }
 
   /** Drops the drafts of an API key that was signed out. */
   forget(signInId: string): void {
     for (const key of this.drafts.keys()) if (key.startsWith(keyOf(signInId, ''))) this.drafts.delete(key);
+  }
+
+  private notify(): void {
+    this.changes += 1;
+    for (const listener of this.listeners) listener();
   }
 }
 

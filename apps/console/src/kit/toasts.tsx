@@ -6,8 +6,11 @@ import { type ErrorText, errorText } from './text.js';
 export interface Toasts {
   /** Says that something is done. The message leaves by itself. */
   say: (text: string) => void;
-  /** Shows an error, until the reader closes it. */
-  fail: (error: unknown) => void;
+  /**
+   * Shows an error, until the reader closes it.
+   * @param about what the error is about, if the page does not show that
+   */
+  fail: (error: unknown, about?: string) => void;
 }
 
 interface Toast {
@@ -47,9 +50,9 @@ export function ToastArea({ children }: { children: ComponentChildren }): JSX.El
           remove(id);
         }, SHOWN_MS);
       },
-      fail: (error) => {
+      fail: (error, about) => {
         const said = errorText(error);
-        add({ text: said.title, error: said });
+        add({ text: about === undefined ? said.title : `${about}: ${said.title}`, error: said });
       },
     };
   }, []);
