@@ -8,7 +8,7 @@ import { Failure } from '../kit/page.js';
 import { sizeText } from '../kit/text.js';
 import { useToasts } from '../kit/toasts.js';
 import { nameOf } from './contact-name.js';
-import { attemptOf, changedDraft, type Draft } from './draft.js';
+import { attemptOf, changedDraft, type Draft, draftAfter, recipientOf } from './draft.js';
 import { keptDrafts } from './kept-drafts.js';
 import { faultsOf, sendDraft } from './send-draft.js';
 
@@ -33,7 +33,7 @@ export function Composer(props: {
   );
   const { isBusy } = draft;
   const { faults, other } = draft.rejection;
-  const phoneNumber = draft.phoneNumber ?? conversation.phoneNumbers[0] ?? conversation.id;
+  const phoneNumber = recipientOf(draft, conversation);
   const change = (values: Parameters<typeof changedDraft>[1]): void => {
     if (!isBusy) onDraft(changedDraft(draft, values));
   };
@@ -47,7 +47,15 @@ export function Composer(props: {
     const attempt = attemptOf(draft, phoneNumber);
     onDraft(attempt);
     try {
-      onSent(await sendDraft(api.client, keptDrafts, api.signIn.id, attempt));
+      onSent(
+        await sendDraft(
+          api.client,
+          keptDrafts,
+          api.signIn.id,
+          attempt,
+          draftAfter(draft, conversation.phoneNumbers),
+        ),
+      );
     } catch (error) {
       // The draft has the error, but the reader looks at something else.
       if (!isShown.current) toasts.fail(error, `Message to ${nameOf(conversation)}`);

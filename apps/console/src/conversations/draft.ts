@@ -1,4 +1,4 @@
-import { newIdempotencyKey } from '#client';
+import { type Conversation, newIdempotencyKey } from '#client';
 import type { Rejection } from '../kit/rejection.js';
 
 /** A message that is being written. */
@@ -47,4 +47,21 @@ export function changedDraft(
 export function attemptOf(draft: Draft, phoneNumber: string): Attempt {
   const key = draft.key ?? newIdempotencyKey();
   return { ...draft, phoneNumber, key, isBusy: true, rejection: NO_REJECTION };
+}
+
+/** Returns the phone number that the draft goes to: the chosen one, or the one used last. */
+export function recipientOf(
+  draft: Draft,
+  { phoneNumbers, id }: Pick<Conversation, 'phoneNumbers' | 'id'>,
+): string {
+  const { phoneNumber, key } = draft;
+  // An attempt whose outcome is not known is repeated unchanged.
+  const isUsed = phoneNumber !== undefined && (key !== undefined || phoneNumbers.includes(phoneNumber));
+  return isUsed ? phoneNumber : (phoneNumbers[0] ?? id);
+}
+
+/** Returns the draft after a send. The phone number stays if the reader chose it among several. */
+export function draftAfter({ phoneNumber }: Draft, phoneNumbers: readonly string[]): Draft {
+  const isChosen = phoneNumber !== undefined && phoneNumbers.length > 1 && phoneNumbers.includes(phoneNumber);
+  return isChosen ? { ...EMPTY_DRAFT, phoneNumber } : EMPTY_DRAFT;
 }

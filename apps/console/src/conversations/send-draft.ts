@@ -1,6 +1,6 @@
 import type { NewSend, Send, Tidings } from '#client';
 import { type Faults, rejectionOf } from '../kit/rejection.js';
-import { type Attempt, type Draft, EMPTY_DRAFT } from './draft.js';
+import { type Attempt, type Draft } from './draft.js';
 import type { KeptDrafts } from './kept-drafts.js';
 
 const FIELDS = ['message', 'file', 'sendAt', 'phoneNumber'];
@@ -8,6 +8,7 @@ const FIELDS = ['message', 'file', 'sendAt', 'phoneNumber'];
 /**
  * Sends a draft that is kept, and returns the send. The outcome is kept with the draft, because the page may show
  * something else by then.
+ * @param next the draft after a success
  * @throws {TidingsError | TidingsConnectionError} after the error was kept with the draft
  */
 export async function sendDraft(
@@ -15,6 +16,7 @@ export async function sendDraft(
   kept: KeptDrafts,
   signInId: string,
   attempt: Attempt,
+  next: Draft,
 ): Promise<Send> {
   const { key, file } = attempt;
   const body = bodyOf(attempt);
@@ -23,7 +25,7 @@ export async function sendDraft(
       idempotencyKey: key,
       ...(file === undefined ? {} : { file, fileName: file.name }),
     });
-    kept.update(signInId, key, () => EMPTY_DRAFT);
+    kept.update(signInId, key, () => next);
     return storedSend(queued.id, body, file);
   } catch (error) {
     const rejection = rejectionOf(error, FIELDS);
