@@ -87,6 +87,31 @@ withChromium('over HTTPS, in a real browser,', () => {
     );
   });
 
+  it('the console extends its session while somebody uses a page that makes no requests', async () => {
+    await withBrowser(
+      browser ?? '',
+      async (context) => {
+        const page = await context.newPage();
+        await page.clock.install();
+        await page.goto(`${address}/console`);
+        await signIn(page, product.apiKey);
+        await page.getByRole('link', { name: 'Events' }).first().click();
+        await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
+        let isExtended = false;
+        page.on('request', (request) => {
+          if (!request.url().endsWith('/v1/caller')) return;
+          isExtended ||= !('x-tidings-unattended' in request.headers());
+        });
+        await eventually('the session is extended', async () => {
+          await page.keyboard.press('Shift');
+          await page.clock.runFor(30_000);
+          return isExtended;
+        });
+      },
+      { ignoreHTTPSErrors: true },
+    );
+  });
+
   it('the console shows the sign-in form even if the browser runs no animation frame', async () => {
     await withBrowser(
       browser ?? '',

@@ -9,6 +9,7 @@ import { Loading } from '../kit/page.js';
 import { ToastArea } from '../kit/toasts.js';
 import { useSnapshot } from '../kit/use-snapshot.js';
 import { Attention } from '../sign-in/attention.js';
+import { keepAlive } from '../sign-in/keep-alive.js';
 import { SignInPage } from '../sign-in/sign-in-page.js';
 import type { SignIn, SignIns, SignInState } from '../sign-in/sign-ins.js';
 import { Pages } from './pages.js';
@@ -83,6 +84,11 @@ function SignedIn(props: { signIns: SignIns; signIn: SignIn; onAdd: () => void }
       queries.clear();
     };
   }, [api]);
+  useEffect(
+    () =>
+      signIn.credential.kind === 'session' ? keepAlive(attention, () => api.get('/v1/caller')) : undefined,
+    [api],
+  );
   return (
     <QueryClientProvider client={queries}>
       <ApiProvider value={api}>

@@ -38,8 +38,13 @@ export class Attention {
       );
   }
 
+  /** True if somebody uses the page. */
+  get isPresent(): boolean {
+    return this.now() - this.lastInputAt <= PRESENT_MS;
+  }
+
   /** Returns the headers that mark a request that is made now. */
   get headers(): Record<string, string> {
-    return this.now() - this.lastInputAt <= PRESENT_MS ? {} : { [UNATTENDED_HEADER]: '1' };
+    return this.isPresent ? {} : { [UNATTENDED_HEADER]: '1' };
   }
 }
