@@ -24,7 +24,7 @@ const NOT_A_KEY: ErrorText = {
   requestId: undefined,
 };
 
-/** Asks for an API key. The address stays, so that a link leads to its page after the sign-in. */
+/** Asks for an API key. The address of a link stays, so that it leads to its page after the sign-in. */
 export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX.Element {
   const [key, setKey] = useState('');
   const [isBusy, setBusy] = useState(false);
@@ -47,7 +47,9 @@ export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX
     setBusy(true);
     setFault(undefined);
     try {
-      await signIns.signIn(key.trim());
+      await signIns.signIn(key.trim(), () => {
+        route(BASE);
+      });
     } catch (error) {
       setFault(errorText(error));
       setBusy(false);

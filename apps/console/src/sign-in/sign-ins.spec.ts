@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import type { SignIns } from './sign-ins.js';
 
 /** What the browser has, and the module reads. */
@@ -19,10 +19,15 @@ class MemoryStorage {
   setItem(name: string, value: string): void {
     this.items.set(name, value);
   }
+
+  removeItem(name: string): void {
+    this.items.delete(name);
+  }
 }
 
-/** Answers a request as the gateway does. */
-function answer(path: string, headers: Headers): object {
+/** Answers a request as the gateway does. An API key is its own id. */
+function answer(method: string | undefined, path: string, headers: Headers): object {
+  if (method === 'POST') return { id: headers.get('X-API-Key') };
   if (path === '/console/sessions')
     return { sessions: [...sessions.keys()].map((id) => ({ id, keyId: id })) };
   const keyId = headers.get('X-Tidings-Console') ?? '';
@@ -48,8 +53,8 @@ beforeEach(() => {
   sessions = new Map();
   replace('sessionStorage', new MemoryStorage());
   replace('localStorage', new MemoryStorage());
-  replace('fetch', (url: string, { headers }: RequestInit) =>
-    Promise.resolve(Response.json(answer(new URL(url).pathname, new Headers(headers)))),
+  replace('fetch', (url: string, { method, headers }: RequestInit) =>
+    Promise.resolve(Response.json(answer(method, new URL(url).pathname, new Headers(headers)))),
   );
 });
 
@@ -83,4 +88,27 @@ it('if the session that was in use has ended, a reload of the console does not c
   expect(current).toBeUndefined();
   expect(all.map(({ id }) => id)).toEqual(['key_2']);
   expect(endedBecause).toBe('The last sign-in has ended. Sign in again, or continue with another API key.');
+});
+
+it('a sign-in with an API key of another account than the page showed does not keep the address of the page', async () => {
+  sessions = new Map([
+    ['key_1', 'north'],
+    ['key_2', 'north'],
+    ['key_3', 'south'],
+  ]);
+  const onOtherAccount = jest.fn();
+  const signIn = async (key: string): Promise<number> => {
+    await signIns.signIn(key, onOtherAccount);
+    return onOtherAccount.mock.calls.length;
+  };
+  sessionStorage.setItem('tidings.console.current', 'none');
+  await reload();
+  // A link leads to its page.
+  expect(await signIn('key_1')).toBe(0);
+  expect(await signIn('key_2')).toBe(0);
+  expect(await signIn('key_3')).toBe(1);
+  // The session ends, and the page is loaded again.
+  sessions.delete('key_3');
+  await reload();
+  expect(await signIn('key_1')).toBe(2);
 });

@@ -27,6 +27,9 @@ export interface SignInState {
  */
 const CURRENT = 'tidings.console.current';
 
+/** Name of the setting that remembers the account that the address of the page belongs to. Each tab has its own. */
+const ACCOUNT = 'tidings.console.account';
+
 /** True if a session can be kept: browsers accept its cookie over HTTPS only. */
 const KEEPS_SESSIONS = location.protocol === 'https:';
 
@@ -80,9 +83,10 @@ export class SignIns {
 
   /**
    * Signs an API key in, and uses it.
+   * @param onOtherAccount called before that if the page showed another account: its address has no meaning now
    * @throws {TidingsError | TidingsConnectionError} if the gateway rejects the key or cannot be reached
    */
-  async signIn(key: string): Promise<void> {
+  async signIn(key: string, onOtherAccount: () => void): Promise<void> {
     const credential: Credential = KEEPS_SESSIONS
       ? { kind: 'session', id: await createSession(key) }
       : { kind: 'key', key };
@@ -91,6 +95,8 @@ export class SignIns {
       if (credential.kind === 'session') await endSession(credential.id).catch(() => undefined);
       throw error;
     });
+    const shown = sessionStorage.getItem(ACCOUNT);
+    if (shown !== null && shown !== signIn.caller.account) onOtherAccount();
     const others = this.state.all.filter(({ id }) => id !== signIn.id);
     this.set({ all: [...others, signIn], current: signIn, endedBecause: undefined });
   }
@@ -110,6 +116,7 @@ export class SignIns {
     if (current === undefined) return;
     if (current.credential.kind === 'session') await endSession(current.credential.id);
     const all = this.without(current.id);
+    sessionStorage.removeItem(ACCOUNT);
     this.set({ all, current: all[0], endedBecause: undefined });
   }
 
@@ -133,6 +140,7 @@ export class SignIns {
     if (current !== undefined) {
       sessionStorage.setItem(CURRENT, current.id);
       localStorage.setItem(CURRENT, current.id);
+      sessionStorage.setItem(ACCOUNT, current.caller.account);
     }
     for (const listener of this.listeners) listener();
   }
