@@ -7,6 +7,7 @@ import { Dialog } from '../kit/dialog.js';
 import { CheckField, hasIncompleteField, TextField } from '../kit/fields.js';
 import { Failure } from '../kit/page.js';
 import { type Rejection, rejectionOf } from '../kit/rejection.js';
+import { type AccountDraft, changesBetween, draftOf, faultsOf } from './account-draft.js';
 
 interface AccountDialogProps {
   /** The account to change. Absent for a new one. */
@@ -21,32 +22,31 @@ const FIELDS = ['id', 'baseUrl', 'apiKey', 'requestsPerSecond', 'polling'];
 /** Adds or changes an account. */
 export function AccountDialog({ account, onClose, onDone }: AccountDialogProps): JSX.Element {
   const api = useApi();
-  const [draft, setDraft] = useState({
-    id: account?.id ?? '',
-    baseUrl: account?.baseUrl ?? '',
-    apiKey: '',
-    requestsPerSecond: account === undefined ? '' : String(account.requestsPerSecond),
-    polling: account?.polling ?? true,
-  });
+  // The page reads the accounts again; the form starts with what the account was at first.
+  const [initial] = useState(() => draftOf(account));
+  const [draft, setDraft] = useState(initial);
   const [{ faults, other }, setRejection] = useState(NO_REJECTION);
   const [isBusy, setBusy] = useState(false);
-  const set = (change: Partial<typeof draft>): void => {
+  const set = (change: Partial<AccountDraft>): void => {
     setDraft({ ...draft, ...change });
   };
   const submit = async (): Promise<void> => {
     if (isBusy) return;
+    const found = faultsOf(initial, draft);
+    if (found !== undefined) {
+      setRejection({ faults: found, other: undefined });
+      return;
+    }
+    const changes = changesBetween(initial, draft);
+    if (account !== undefined && Object.keys(changes).length === 0) {
+      onClose();
+      return;
+    }
     setBusy(true);
     setRejection(NO_REJECTION);
-    const { id, baseUrl, apiKey, requestsPerSecond, polling } = draft;
-    const common = {
-      baseUrl,
-      polling,
-      ...(apiKey === '' ? {} : { apiKey }),
-      ...(requestsPerSecond === '' ? {} : { requestsPerSecond: Number(requestsPerSecond) }),
-    };
     try {
-      if (account === undefined) await api.change('POST', '/v1/accounts', { ...common, id });
-      else await api.change('PATCH', `/v1/accounts/${part(account.id)}`, common);
+      if (account === undefined) await api.change('POST', '/v1/accounts', { ...changes, id: draft.id });
+      else await api.change('PATCH', `/v1/accounts/${part(account.id)}`, changes);
       onDone();
     } catch (error) {
       setRejection(rejectionOf(error, FIELDS));
