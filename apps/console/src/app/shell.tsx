@@ -111,10 +111,10 @@ function AccountChoice({ signIns, onAdd }: { signIns: SignIns; onAdd: () => void
   const signOut = async (): Promise<void> => {
     setSigningOut(true);
     try {
-      await signIns.signOut();
+      const isLeft = await signIns.signOut();
       if (current !== undefined) keptDrafts.forget(current.id);
       // The objects on the page belong to the other account.
-      route(BASE);
+      if (isLeft) route(BASE);
     } catch (error) {
       toasts.fail(error);
     } finally {

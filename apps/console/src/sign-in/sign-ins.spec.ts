@@ -25,8 +25,12 @@ class MemoryStorage {
   }
 }
 
+/** Resolves when the gateway may confirm the end of a session. */
+let mayEnd: Promise<void>;
+
 /** Answers a request as the gateway does. An API key is its own id. */
-function answer(method: string | undefined, path: string, headers: Headers): object {
+async function answer(method: string | undefined, path: string, headers: Headers): Promise<object> {
+  if (method === 'DELETE') await mayEnd;
   if (method === 'POST') return { id: headers.get('X-API-Key') };
   if (path === '/console/sessions')
     return { sessions: [...sessions.keys()].map((id) => ({ id, keyId: id })) };
@@ -53,8 +57,9 @@ beforeEach(() => {
   sessions = new Map();
   replace('sessionStorage', new MemoryStorage());
   replace('localStorage', new MemoryStorage());
-  replace('fetch', (url: string, { method, headers }: RequestInit) =>
-    Promise.resolve(Response.json(answer(method, new URL(url).pathname, new Headers(headers)))),
+  mayEnd = Promise.resolve();
+  replace('fetch', async (url: string, { method, headers }: RequestInit) =>
+    Response.json(await answer(method, new URL(url).pathname, new Headers(headers))),
   );
 });
 
@@ -111,4 +116,23 @@ it('a sign-in with an API key of another account than the page showed does not k
   sessions.delete('key_3');
   await reload();
   expect(await signIn('key_1')).toBe(2);
+});
+
+it('a slow sign-out does not undo a switch to another API key', async () => {
+  sessions = new Map([
+    ['key_1', 'north'],
+    ['key_2', 'north'],
+    ['key_3', 'south'],
+  ]);
+  await reload();
+  let confirm: () => void = () => undefined;
+  mayEnd = new Promise((resolve) => (confirm = resolve));
+  const signOut = signIns.signOut();
+  signIns.switchTo('key_3');
+  confirm();
+  expect(await signOut).toBe(false);
+  expect(signIns.snapshot.current?.id).toBe('key_3');
+  expect(signIns.snapshot.all.map(({ id }) => id)).toEqual(['key_2', 'key_3']);
+  expect(await signIns.signOut()).toBe(true);
+  expect(signIns.snapshot.current?.id).toBe('key_2');
 });

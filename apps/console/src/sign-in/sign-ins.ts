@@ -108,16 +108,22 @@ export class SignIns {
   }
 
   /**
-   * Signs the current API key out.
+   * Signs the current API key out. Returns false if the reader switched to another one meanwhile, which stays in use.
    * @throws {TidingsError | TidingsConnectionError} if the session is not ended: the API key stays signed in
    */
-  async signOut(): Promise<void> {
+  async signOut(): Promise<boolean> {
+    const signedOut = this.state.current;
+    if (signedOut === undefined) return false;
+    if (signedOut.credential.kind === 'session') await endSession(signedOut.credential.id);
     const { current } = this.state;
-    if (current === undefined) return;
-    if (current.credential.kind === 'session') await endSession(current.credential.id);
-    const all = this.without(current.id);
+    const all = this.state.all.filter((signIn) => signIn !== signedOut);
+    if (current !== undefined && current !== signedOut) {
+      this.set({ all });
+      return false;
+    }
     sessionStorage.removeItem(ACCOUNT);
     this.set({ all, current: all[0], endedBecause: undefined });
+    return true;
   }
 
   /** Removes a sign-in whose credential the gateway no longer accepts. The reader chooses another one. */
@@ -125,13 +131,9 @@ export class SignIns {
     if (!this.state.all.includes(ended)) return;
     const { current } = this.state;
     this.set({
-      all: this.without(ended.id),
+      all: this.state.all.filter((signIn) => signIn !== ended),
       ...(current === ended ? { current: undefined, endedBecause: because } : {}),
     });
-  }
-
-  private without(id: string): readonly SignIn[] {
-    return this.state.all.filter((signIn) => signIn.id !== id);
   }
 
   private set(change: Partial<SignInState>): void {
