@@ -6,9 +6,14 @@ export type Scope = Caller['scopes'][number];
 
 /**
  * Returns who a credential belongs to.
+ * @param marks headers that say whether the read counts as use of the session
  * @throws {TidingsError | TidingsConnectionError}
  */
-export async function readCaller(credential: Credential): Promise<Caller> {
-  const client = new Tidings({ baseUrl: location.origin, headers: headersOf(credential), maxRetries: 1 });
+export async function readCaller(
+  credential: Credential,
+  marks: Readonly<Record<string, string>>,
+): Promise<Caller> {
+  const headers = { ...headersOf(credential), ...marks };
+  const client = new Tidings({ baseUrl: location.origin, headers, maxRetries: 1 });
   return (await client.call('GET', '/v1/caller')) as Caller;
 }

@@ -1,5 +1,5 @@
-/** Header of a request that no reader caused. The gateway does not count it as use of the session. */
-const UNATTENDED_HEADER = 'X-Tidings-Unattended';
+/** Headers of a request that no reader caused. The gateway does not count it as use of the session. */
+export const UNATTENDED = { 'X-Tidings-Unattended': '1' } as const;
 
 /** Time after an input for which the reader counts as present, in milliseconds. */
 const PRESENT_MS = 60_000;
@@ -45,6 +45,6 @@ export class Attention {
 
   /** Returns the headers that mark a request that is made now. */
   get headers(): Record<string, string> {
-    return this.isPresent ? {} : { [UNATTENDED_HEADER]: '1' };
+    return this.isPresent ? {} : UNATTENDED;
   }
 }

@@ -8,6 +8,8 @@ const before = NAMES.map((name) => [name, Object.getOwnPropertyDescriptor(global
 /** Accounts of the API keys that have a session, by key id. The id of a session is that of its key. */
 let sessions: Map<string, string>;
 let signIns: SignIns;
+/** Sessions of the requests that count as use. */
+let used: string[];
 
 class MemoryStorage {
   private readonly items = new Map<string, string>();
@@ -35,6 +37,7 @@ async function answer(method: string | undefined, path: string, headers: Headers
   if (path === '/console/sessions')
     return { sessions: [...sessions.keys()].map((id) => ({ id, keyId: id })) };
   const keyId = headers.get('X-Tidings-Console') ?? '';
+  if (!headers.has('X-Tidings-Unattended')) used.push(keyId);
   return { account: sessions.get(keyId), keyId, keyName: null, scopes: [] };
 }
 
@@ -55,6 +58,7 @@ beforeAll(() => {
 
 beforeEach(() => {
   sessions = new Map();
+  used = [];
   replace('sessionStorage', new MemoryStorage());
   replace('localStorage', new MemoryStorage());
   mayEnd = Promise.resolve();
@@ -135,4 +139,16 @@ it('a slow sign-out does not undo a switch to another API key', async () => {
   expect(signIns.snapshot.all.map(({ id }) => id)).toEqual(['key_2', 'key_3']);
   expect(await signIns.signOut()).toBe(true);
   expect(signIns.snapshot.current?.id).toBe('key_2');
+});
+
+it('a reload of the console counts as use of the session that was in use only', async () => {
+  sessions = new Map([
+    ['key_1', 'north'],
+    ['key_2', 'south'],
+  ]);
+  await reload();
+  signIns.switchTo('key_2');
+  used = [];
+  await reload();
+  expect(used).toEqual(['key_2']);
 });

@@ -1,5 +1,6 @@
 import type { Caller } from '#client';
 import { readCaller } from '../api/caller.js';
+import { UNATTENDED } from './attention.js';
 import type { Credential } from './credential.js';
 import { createSession, endSession, listSessions } from './sessions.js';
 
@@ -63,11 +64,14 @@ export class SignIns {
   async restore(): Promise<void> {
     if (!KEEPS_SESSIONS) return;
     const sessions = await listSessions().catch(() => []);
+    const wanted = sessionStorage.getItem(CURRENT) ?? localStorage.getItem(CURRENT);
     const found = await Promise.all(
-      sessions.map(({ id }) => signInOf({ kind: 'session', id }).catch(() => undefined)),
+      sessions.map(({ id, keyId }) =>
+        // A reload is no use of the other sessions, which would never end by themselves.
+        signInOf({ kind: 'session', id }, keyId === wanted ? {} : UNATTENDED).catch(() => undefined),
+      ),
     );
     const all = found.filter((signIn) => signIn !== undefined);
-    const wanted = sessionStorage.getItem(CURRENT) ?? localStorage.getItem(CURRENT);
     // What is done now must not be done for another account.
     const current = wanted === null ? all[0] : all.find(({ id }) => id === wanted);
     const isUnread =
@@ -90,7 +94,7 @@ export class SignIns {
     const credential: Credential = KEEPS_SESSIONS
       ? { kind: 'session', id: await createSession(key) }
       : { kind: 'key', key };
-    const signIn = await signInOf(credential).catch(async (error: unknown) => {
+    const signIn = await signInOf(credential, {}).catch(async (error: unknown) => {
       // Otherwise a reload would be signed in, although the form showed an error.
       if (credential.kind === 'session') await endSession(credential.id).catch(() => undefined);
       throw error;
@@ -148,7 +152,7 @@ export class SignIns {
   }
 }
 
-async function signInOf(credential: Credential): Promise<SignIn> {
-  const caller = await readCaller(credential);
+async function signInOf(credential: Credential, marks: Readonly<Record<string, string>>): Promise<SignIn> {
+  const caller = await readCaller(credential, marks);
   return { id: caller.keyId, credential, caller };
 }
