@@ -30,7 +30,7 @@ export class Api {
         const headers = { ...Object.fromEntries(new Headers(init?.headers)), ...attention.headers };
         const response = await fetch(input, { ...init, headers });
         if (response.status === 401) this.unauthenticated();
-        return response;
+        return await withReadiness(response);
       },
     });
     this.live = new LiveEvents(this.client, this.may('events:read'));
@@ -88,6 +88,16 @@ export function useApi(): Api {
   const api = useContext(ApiContext);
   if (api === undefined) throw new Error('useApi is used outside of ApiProvider.');
   return api;
+}
+
+/** Turns a 503 of `GET /health/ready` into a success: its body says why the gateway is not available. */
+async function withReadiness(response: Response): Promise<Response> {
+  if (response.status !== 503) return response;
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
+  return typeof body === 'object' && body !== null && 'reasons' in body ? Response.json(body) : response;
 }
 
 function withQuery(path: string, query: Query): string {
