@@ -247,7 +247,9 @@ withChromium('on the page of conversations in the console,', () => {
     await receive('+15554440006', 'click', { attachments: [{ name: 'bad', url: 'javascript:alert(1)' }] });
     await withConsole(`/${id}`, async (page) => {
       await timeline(page).getByText('click').waitFor();
-      await timeline(page).getByText(MARKUP, { exact: true }).waitFor();
+      // The text of the message, and the name of its attachment.
+      const shown = timeline(page).getByText(MARKUP, { exact: true });
+      await eventually('the markup is shown', async () => (await shown.count()) === 2);
       const link = timeline(page).getByRole('link', { name: 'files.example' });
       expect(await link.getAttribute('rel')).toBe('noreferrer noopener');
       expect(await timeline(page).getByRole('link', { name: 'bad' }).count()).toBe(0);
@@ -260,6 +262,29 @@ withChromium('on the page of conversations in the console,', () => {
         .waitFor();
       expect(await page.locator('main img, main script').count()).toBe(0);
       expect(await page.title()).not.toBe('run');
+    });
+  });
+
+  it('the name of an attachment cannot reverse the host that is shown beside it', async () => {
+    const { id } = await makeContact('Hedy', '+15554440017');
+    await receive('+15554440017', 'A file', {
+      attachments: [{ name: 'invoice \u202e', url: 'https://files.example/a.png' }],
+    });
+    await withConsole(`/${id}`, async (page) => {
+      await timeline(page).getByRole('link', { name: 'files.example' }).waitFor();
+      const isReversed = await page.evaluate(`(() => {
+        const texts = document.createTreeWalker(document.querySelector('.attachments'), NodeFilter.SHOW_TEXT);
+        while (!texts.nextNode().data.includes('files.example'));
+        const { currentNode: text } = texts;
+        const leftOf = (part) => {
+          const range = document.createRange();
+          range.setStart(text, text.data.indexOf(part));
+          range.setEnd(text, text.data.indexOf(part) + 1);
+          return range.getBoundingClientRect().left;
+        };
+        return leftOf('files') > leftOf('example');
+      })()`);
+      expect(isReversed).toBe(false);
     });
   });
 

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 
 /**
- * Links to files. They are never loaded by the page, and the host they lead to is shown: whoever sent the message chose
- * it.
+ * Links to files. They are never loaded by the page, and the host they lead to is shown: whoever sent the message
+ * chose it. Characters in a name that change the direction of text do not reach the host.
  */
 export function Attachments({ of }: { of: readonly unknown[] }): JSX.Element | null {
   if (of.length === 0) return null;
@@ -13,10 +13,15 @@ export function Attachments({ of }: { of: readonly unknown[] }): JSX.Element | n
         return (
           <li key={i} class="wrap">
             {url === undefined ? (
-              <>Attachment: {name ?? JSON.stringify(attachment)}</>
+              <>
+                Attachment: <bdi>{name ?? JSON.stringify(attachment)}</bdi>
+              </>
             ) : (
               <a href={url.href} target="_blank" rel="noreferrer noopener">
-                {name ?? 'Attachment'} <span class="quiet">({url.host})</span>
+                <bdi>{name ?? 'Attachment'}</bdi>{' '}
+                <span class="quiet">
+                  (<bdi>{url.host}</bdi>)
+                </span>
               </a>
             )}
           </li>
