@@ -180,6 +180,34 @@ withChromium('on the page of events in the console,', () => {
     expect(received.filter((each) => each === id)).toHaveLength(2);
   });
 
+  it('the deliveries of an event are read page by page', async () => {
+    const { port } = server.address() as AddressInfo;
+    for (const description of ['Early', 'Late'])
+      await product.json<Webhook>('POST', '/v1/webhooks', {
+        url: `http://127.0.0.1:${port}/${description}`,
+        description,
+        eventTypes: ['message.received'],
+      });
+    await receive('To many');
+    const { id } = await eventOf('To many');
+    await eventually('both webhooks got it', () => received.filter((each) => each === id).length >= 2);
+    await withConsole('/console/events', async (page) => {
+      // Pages of one delivery each.
+      await page.route('**/v1/deliveries?*', (route) =>
+        route.continue({ url: route.request().url().replace('limit=100', 'limit=1') }),
+      );
+      const row = page.getByRole('listitem').filter({ hasText: 'To many' });
+      await row.getByRole('link', { name: 'message.received' }).click();
+      const table = page.getByRole('region', { name: 'Deliveries of the event' });
+      const names = table.getByRole('link', { name: /^(Early|Late)$/ });
+      const more = page.getByRole('button', { name: 'Show more' });
+      await eventually('both deliveries are shown', async () => {
+        if (await more.isVisible()) await more.click();
+        return (await names.count()) === 2;
+      });
+    });
+  });
+
   it('a burst of 200 events is shown completely and in order, and the list keeps the newest 500 events', async () => {
     const log = new RedisEventLog(redis, 'tidings');
     const burst = (from: number): Promise<unknown> =>

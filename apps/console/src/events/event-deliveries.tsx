@@ -1,11 +1,11 @@
 import type { Delivery, DeliveryList, Event, Webhook, WebhookList } from '#client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { useRead } from '../api/queries.js';
+import { usePages, useRead } from '../api/queries.js';
 import { to } from '../kit/address.js';
 import { DeliveryBadge } from '../kit/badge.js';
 import { Button } from '../kit/button.js';
-import { Empty, Loaded, Section } from '../kit/page.js';
+import { Empty, Loaded, More, Section } from '../kit/page.js';
 import { type Column, Table } from '../kit/table.js';
 import { DueTime, Time } from '../kit/time.js';
 import { attemptText } from '../webhooks/attempt-text.js';
@@ -17,7 +17,7 @@ const EVERY_MS = 3_000;
 
 /** Which webhooks got the event, and when. */
 export function EventDeliveries({ event }: { event: Event }): JSX.Element {
-  const deliveries = useRead<DeliveryList>(
+  const deliveries = usePages<DeliveryList>(
     '/v1/deliveries',
     { eventId: event.id, limit: 100 },
     { everyMs: EVERY_MS },
@@ -40,8 +40,9 @@ export function EventDeliveries({ event }: { event: Event }): JSX.Element {
       }
     >
       <Loaded of={deliveries}>
-        {({ deliveries: shown }) =>
-          shown.length === 0 ? (
+        {({ pages }) => {
+          const shown = pages.flatMap((page) => page.deliveries);
+          return shown.length === 0 ? (
             <Empty title="No webhook got the event.">
               <p>
                 {webhooks.length === 0 ? (
@@ -55,9 +56,14 @@ export function EventDeliveries({ event }: { event: Event }): JSX.Element {
             </Empty>
           ) : (
             <DeliveryTable deliveries={shown} webhooks={webhooks} />
-          )
-        }
+          );
+        }}
       </Loaded>
+      <More
+        hasMore={deliveries.hasNextPage}
+        isLoading={deliveries.isFetchingNextPage}
+        onMore={() => deliveries.fetchNextPage()}
+      />
       {isSending && (
         <SendAgainDialog
           eventId={event.id}
