@@ -180,6 +180,22 @@ withChromium('on the page of events in the console,', () => {
     expect(received.filter((each) => each === id)).toHaveLength(2);
   });
 
+  it('the events of a day are shown with their date when the next day begins', async () => {
+    await receive('Before midnight');
+    await eventOf('Before midnight');
+    await withBrowser(browser ?? '', async (context) => {
+      const lastMinute = new Date();
+      lastMinute.setHours(23, 59, 0, 0);
+      await context.clock.install({ time: lastMinute });
+      const { page } = await openConsole(context, product, product.apiKey, '/console/events');
+      const time = page.getByRole('listitem').filter({ hasText: 'Before midnight' }).locator('time');
+      const year = String(lastMinute.getFullYear());
+      expect(await time.innerText()).not.toContain(year);
+      await page.clock.runFor(120_000);
+      await eventually('the date is shown', async () => (await time.innerText()).includes(year));
+    });
+  });
+
   it('the deliveries of an event are read page by page', async () => {
     const { port } = server.address() as AddressInfo;
     for (const description of ['Early', 'Late'])

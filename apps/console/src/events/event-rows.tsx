@@ -2,13 +2,15 @@ import type { Event } from '#client';
 import { Component, type JSX } from 'preact';
 import { to } from '../kit/address.js';
 import { Badge } from '../kit/badge.js';
-import { exactText } from '../kit/time.js';
+import { exactText, useToday } from '../kit/time.js';
 import { contactIdOf } from './event-filter.js';
 import { eventText, toneOf } from './event-text.js';
 
 interface RowProps {
   event: Event;
   maySeeContacts: boolean;
+  /** The present day. Times of other days are shown with their date. */
+  today: string;
 }
 
 /** The rows of the live events: light enough to change several times a second. */
@@ -19,6 +21,7 @@ export function EventRows(props: {
   onFocus: (isFocused: boolean) => void;
 }): JSX.Element {
   const { rows, maySeeContacts, onFocus } = props;
+  const today = useToday();
   return (
     <ol
       class="tail"
@@ -31,16 +34,17 @@ export function EventRows(props: {
       }}
     >
       {rows.map((event) => (
-        <EventRow key={event.id} event={event} maySeeContacts={maySeeContacts} />
+        <EventRow key={event.id} event={event} maySeeContacts={maySeeContacts} today={today} />
       ))}
     </ol>
   );
 }
 
-/** One event. An event never changes, so its row is rendered once. */
+/** One event. An event never changes, so its row is rendered once, and again when the day changes. */
 class EventRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
-    return next.event !== this.props.event || next.maySeeContacts !== this.props.maySeeContacts;
+    const { event, maySeeContacts, today } = this.props;
+    return next.event !== event || next.maySeeContacts !== maySeeContacts || next.today !== today;
   }
 
   override render({ event, maySeeContacts }: RowProps): JSX.Element {

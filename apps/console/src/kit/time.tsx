@@ -52,6 +52,27 @@ function useClock(everyMs: number): void {
   }, [everyMs]);
 }
 
+/** Time between two looks at which day it is, in milliseconds. */
+const DAY_CHECK_MS = 15_000;
+
+/** Returns the day in the reader's zone, and renders again when the next one begins. */
+export function useToday(): string {
+  const [today, setToday] = useState(dayOfNow);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      setToday(dayOfNow());
+    }, DAY_CHECK_MS);
+    return () => {
+      clearInterval(timer);
+    };
+  }, []);
+  return today;
+}
+
+function dayOfNow(): string {
+  return new Date().toDateString();
+}
+
 interface TimeProps {
   at: string | null | undefined;
   /** Shown if there is no time. */
@@ -80,7 +101,7 @@ export function Time({ at, none = '–', always }: TimeProps): JSX.Element {
 
 /** Returns a point in time in the reader's zone, without the date if it is today. */
 export function exactText(time: Date): string {
-  return time.toDateString() === new Date().toDateString() ? SAME_DAY.format(time) : EXACT.format(time);
+  return time.toDateString() === dayOfNow() ? SAME_DAY.format(time) : EXACT.format(time);
 }
 
 function relativeText(fromNowMs: number): string {
