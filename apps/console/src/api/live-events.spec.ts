@@ -6,6 +6,7 @@ import { LiveEvents, type LiveState } from './live-events.js';
 interface Connection {
   /** Cursor after which the events are wanted. */
   after: string | null;
+  isAborted: () => boolean;
   /** Sends a line of the stream. */
   send: (text: string) => void;
 }
@@ -30,6 +31,7 @@ beforeEach(() => {
             controller.error(new Error('aborted'));
           });
           connections.push({
+            isAborted: () => init?.signal?.aborted === true,
             after: new URL(url instanceof Request ? url.url : url).searchParams.get('after'),
             send: (text) => {
               controller.enqueue(new TextEncoder().encode(text));
@@ -100,5 +102,25 @@ describe('the live events of the console', () => {
     await jest.advanceTimersByTimeAsync(15_000);
     await reached('open');
     expect(onGap).toHaveBeenCalledTimes(1);
+  });
+
+  it('use no connection while they are paused, and then continue after the last received event', async () => {
+    const onGap = jest.fn();
+    live.listen({ types: ['message.*'], onGap });
+    live.listen({ types: ['conversation.updated'], onGap });
+    await settle();
+    connections[0]?.send('id: 7\n\n');
+    await settle();
+    expect(onGap).toHaveBeenCalledTimes(2);
+    live.pause();
+    await settle();
+    expect(connections[0]?.isAborted()).toBe(true);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(connections).toHaveLength(1);
+    live.resume();
+    await settle();
+    expect(connections.map(({ after }) => after)).toEqual(['now', '7']);
+    // What is not stored may have changed meanwhile.
+    expect(onGap).toHaveBeenCalledTimes(3);
   });
 });

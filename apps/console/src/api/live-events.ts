@@ -41,6 +41,7 @@ export class LiveEvents {
   private types = '';
   private stream: EventStream | undefined;
   private settling: ReturnType<typeof setTimeout> | undefined;
+  private isPaused = false;
 
   constructor(
     private readonly client: Pick<Tidings, 'events'>,
@@ -71,6 +72,18 @@ export class LiveEvents {
     };
   }
 
+  /** Closes the connection. The position in the event log stays. */
+  pause(): void {
+    this.isPaused = true;
+    this.settle();
+  }
+
+  /** Opens the connection again after {@link pause}, after the last received event. */
+  resume(): void {
+    this.isPaused = false;
+    this.settle();
+  }
+
   /** Closes the connection for good. */
   close(): void {
     clearTimeout(this.settling);
@@ -87,6 +100,12 @@ export class LiveEvents {
   }
 
   private reconnect(): void {
+    if (this.isPaused) {
+      this.connection?.abort();
+      this.connection = undefined;
+      this.setState('connecting');
+      return;
+    }
     const wanted = [...new Set([...this.listeners].flatMap(({ types }) => types))].sort();
     // More than the gateway takes: all events, and what is not stored.
     const types = wanted.length > MAX_TYPES || wanted.includes('*') ? ['*', ...NOT_STORED] : wanted;

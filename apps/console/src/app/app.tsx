@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { ErrorBoundary, LocationProvider } from 'preact-iso';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Api, ApiProvider } from '../api/api.js';
+import { pauseWhileHidden } from '../api/pause-while-hidden.js';
 import { createQueryClient } from '../api/queries.js';
 import { BASE } from '../kit/address.js';
 import { Loading } from '../kit/page.js';
@@ -89,6 +90,7 @@ function SignedIn(props: { signIns: SignIns; signIn: SignIn; onAdd: () => void }
       signIn.credential.kind === 'session' ? keepAlive(attention, () => api.get('/v1/caller')) : undefined,
     [api],
   );
+  useEffect(() => pauseWhileHidden(document, api.live), [api]);
   return (
     <QueryClientProvider client={queries}>
       <ApiProvider value={api}>
