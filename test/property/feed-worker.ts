@@ -66,6 +66,8 @@ export class FeedWorker {
   /** Pages that the task has read so far, without those whose commit was rejected. */
   private kept: PollAttempt['reads'] = [];
   private refused = false;
+  /** True if a request for a page of this task failed. */
+  private hasFailedRequest = false;
   /** Ids of the sends whose messages this worker found. */
   private readonly foundSends = new Set<string>();
   private began = 0;
@@ -106,7 +108,11 @@ export class FeedWorker {
         // What other workers have committed is known to this one from here on.
         if (commits !== this.seenCommits) this.beginning = oracle.begin(contactId);
         this.seenCommits = commits;
-        this.attempt = { contactId, began, now: context.now(), commits, known, reads, settled };
+        const { hasFailedRequest } = this;
+        this.attempt = {
+          ...{ contactId, began, now: context.now(), commits, known, reads, settled },
+          hasFailedRequest,
+        };
       },
       beganList: () => {
         const { lastListAt } = context.oracle;
@@ -176,6 +182,7 @@ export class FeedWorker {
     this.attempt = undefined;
     this.kept = [];
     this.refused = false;
+    this.hasFailedRequest = false;
     this.began = this.context.now();
     this.settled = 0;
     this.isClockSteady = true;
@@ -205,7 +212,8 @@ export class FeedWorker {
 
   private judge(): void {
     const { attempt, beginning } = this;
-    if (attempt !== undefined && beginning !== undefined) this.context.oracle.ended(beginning, attempt);
+    if (attempt === undefined || beginning === undefined) return;
+    this.context.oracle.ended(beginning, { ...attempt, hasFailedRequest: this.hasFailedRequest });
   }
 
   private hasRefusals(): boolean {
@@ -263,6 +271,7 @@ export class FeedWorker {
               this.isAfterMissingPage = page > 1 && isMissingPageError(error);
               if (this.isAfterMissingPage)
                 this.attempt?.reads.push({ ...witness.pageAfterEnd(contactId, page, limit), commits: asked });
+              else this.hasFailedRequest = true;
               throw error;
             });
           // The reply only shows that the contact exists.

@@ -68,6 +68,8 @@ export interface PollAttempt {
   reads: PageOfTask[];
   /** Number of pages that were committed or contained nothing new. These pages have been judged. */
   settled: number;
+  /** True if a request for a page failed. Only requests that returned a page are in `reads`. */
+  hasFailedRequest: boolean;
 }
 
 /** One read of the contact list by a worker. */
@@ -498,12 +500,12 @@ export class Oracle {
   private assertPrompt(
     contact: Contact,
     before: Beginning,
-    { contactId, now }: PollAttempt,
+    { contactId, now, hasFailedRequest }: PollAttempt,
     reads: readonly PageRead[],
   ): void {
     const [first] = reads;
     const last = reads.at(-1);
-    if (first === undefined || last === undefined || !isSound(reads)) return;
+    if (first === undefined || last === undefined || hasFailedRequest || !isSound(reads)) return;
     // One change during the read must not hide messages that exist all the time. More changes may.
     const changes = new Set(reads.map(({ world }) => world)).size - 1;
     if (changes > 1 || reads.some(({ order }) => order !== last.order)) return;
