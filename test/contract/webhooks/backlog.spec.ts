@@ -173,6 +173,19 @@ describe('the backlog of a failing webhook', () => {
     expect(await pending(id)).toEqual(ids(events));
   });
 
+  it('is refilled completely if its events are so large that one read of the log does not return all of them', async () => {
+    const id = await subscribe();
+    const small = await dispatched(MAX_PENDING_DEAD);
+    const large = await on.harness.record(50, { data: { message: { text: 'x'.repeat(100_000) } } });
+    large.push(...(await on.harness.record(50, { data: { message: { text: 'x'.repeat(100_000) } } })));
+    await on.harness.dispatcher.dispatch(ACCOUNT, large);
+    await on.harness.markDispatched();
+    const done = await succeedOne(id);
+    await refill(id);
+    expect(await pending(id)).toEqual(ids([...small, ...large]).filter((event) => event !== done));
+    expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([]);
+  });
+
   it('keeps its order during a replay if the webhook is ordered: the replay creates no delivery for the events above the limit', async () => {
     const id = await subscribe({ ordered: true });
     const events = await dispatched(MAX_PENDING_DEAD + 10);

@@ -70,7 +70,7 @@ export class BacklogRefiller {
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return undefined;
     const limit = Math.min(Math.max(room, minPageSize), MAX_DELIVERIES_PER_BACKLOG_REFILL);
-    const { events, isTruncated } = await readEventsFromCursorOrOldest(
+    const { events, hasMore, isTruncated } = await readEventsFromCursorOrOldest(
       this.log,
       account,
       { epoch, position: previousLogPosition(from) },
@@ -78,9 +78,9 @@ export class BacklogRefiller {
     );
     const here = events.filter(({ position }) => !isLogPositionBefore(to, position));
     const last = here.at(-1);
-    // If there are fewer events than `limit`, all events up to `to` were read, so continue after `to`.
-    const next =
-      last === undefined || here.length < limit ? nextLogPosition(to) : nextLogPosition(last.position);
+    // If the page contains an event after `to`, or the log ends with the page, all events up to `to` were read.
+    const isRead = !hasMore || here.length < events.length;
+    const next = last === undefined || isRead ? nextLogPosition(to) : nextLogPosition(last.position);
     const deliveries = here
       .filter((event) => isEventForEndpoint(endpoint, event))
       .map((event) => ({ endpointId, event }));
