@@ -33,37 +33,34 @@ end
 
 -- Size of the entries, in bytes, above which no more are read: Redis runs nothing else meanwhile.
 local MAX_BYTES = 2000000
--- Number of entries that the first command reads. The next ones read as many as will probably fit.
-local FIRST_COUNT = 16
+-- Number of entries that one command reads. Entries may be large, also those after small ones.
+local STEP = 20
 
 local entries, bytes, room = {}, 0, tonumber(max_count)
--- Calls `read` with a number of entries until the maximum is reached or `read` returns nil. `read` returns a list.
+-- Calls `read` with a number of entries until the maximum is reached. It returns a list, and true if that is the last.
 local function collect(read)
-  local count = math.min(FIRST_COUNT, room)
-  while count > 0 do
-    local found = read(count)
-    if not found then return end
+  local is_last = false
+  while not is_last and #entries < room and bytes <= MAX_BYTES do
+    local found
+    found, is_last = read(math.min(STEP, room - #entries))
     for _, entry in ipairs(found) do
       entries[#entries + 1] = entry
       bytes = bytes + entry_bytes(entry)
     end
-    if bytes > MAX_BYTES then return end
-    local average = math.max(bytes / math.max(#entries, 1), 1)
-    count = math.min(room - #entries, math.max(math.floor((MAX_BYTES - bytes) / average), 1))
   end
 end
 
 local cursor = '0-0'
 collect(function(count)
-  if not cursor then return nil end
   local found = redis.call('XAUTOCLAIM', log, group, 'reader', 0, cursor, 'COUNT', count)
-  cursor = found[1] ~= '0-0' and found[1] or nil
-  return found[2]
+  cursor = found[1]
+  return found[2], cursor == '0-0'
 end)
 if #entries == 0 then
   collect(function(count)
     local new = redis.call('XREADGROUP', 'GROUP', group, 'reader', 'COUNT', count, 'STREAMS', log, '>')
-    return new and new[1][2]
+    local found = new and new[1][2] or {}
+    return found, #found < count
   end)
 end
 return {0, restarted, entries}
