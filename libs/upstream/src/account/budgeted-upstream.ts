@@ -8,7 +8,6 @@ import {
   type AdaptiveBudget,
   BudgetExhaustedError,
   MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
-  type RequestClass,
 } from '../budget/request-budget.js';
 import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
@@ -36,29 +35,27 @@ export interface UpstreamAccount extends UpstreamAddress {
 export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
 
 /**
- * Maximum time that a request waits for a token of the budget, in milliseconds, by request class. Requests of
- * polls wait without a limit.
+ * Request class of a request, and the maximum time that it waits for a token of the budget, in milliseconds, by what the
+ * request is for:
+ *
+ * - `send`: a send.
+ * - `read`: a read for an API caller.
+ * - `lookup`: a read that searches for the message of a send whose POST has an unknown outcome.
+ * - `confirmation`: a read that searches for the message of an accepted send.
+ *
+ * A search may need several requests in a row, and if one of them gets no token, the search begins again with the first.
+ * So its requests wait longer: a budget that 429 answers have reduced may have a token only every few seconds. The wait
+ * is short enough for a process that stops.
  */
-const MAX_WAIT_MS = { send: 2_000, read: 5_000 } as const;
+const WAITS = {
+  send: { kind: 'send', maxWaitMs: 2_000 },
+  read: { kind: 'read', maxWaitMs: 5_000 },
+  lookup: { kind: 'send', maxWaitMs: 8_000 },
+  confirmation: { kind: 'read', maxWaitMs: 8_000 },
+} as const;
 
-/**
- * Request classes of the reads that find out what became of a send: of a send whose POST has an unknown outcome
- * (`lookup`), and of an accepted one (`confirmation`).
- */
-const SEARCH_CLASSES = { lookup: 'send', confirmation: 'read' } as const;
-
-/**
- * Maximum time that a request of such a search waits for a token, in milliseconds. It is long, because a search may need
- * several requests in a row: if one of them gets no token, the search begins again with the first. A budget that 429
- * answers have reduced may have a token only every ten seconds.
- */
-const MAX_SEARCH_WAIT_MS = 15_000;
-
-/**
- * What a request is for: a send, an API caller's read, a search for the message of a send, or a poll. A
- * {@link PollTokenSource} stands for a poll.
- */
-export type RequestPurpose = keyof typeof MAX_WAIT_MS | keyof typeof SEARCH_CLASSES | PollTokenSource;
+/** What a request is for: see {@link WAITS}. A {@link PollTokenSource} stands for a poll, which waits without a limit. */
+export type RequestPurpose = keyof typeof WAITS | PollTokenSource;
 
 /**
  * Number of consecutive 403 answers to POSTs after which upstream counts as refusing the account. Fewer 403 answers
@@ -109,7 +106,7 @@ export class BudgetedUpstream {
     this.circuits.delete(account);
   }
 
-  /** Makes every poll and search stop waiting for a token of the budget, because the process is stopping. */
+  /** Makes every poll stop waiting for a token of the budget, because the process is stopping. */
   stopWaiting(): void {
     this.stopping.abort();
   }
@@ -132,16 +129,10 @@ export class BudgetedUpstream {
     // Close the account's circuit breaker in this process, because no outage of the account is recorded in Redis. If
     // upstream is still down, the next failures open the circuit breaker again.
     this.circuitOf(account).reset();
-    if (purpose === 'lookup' || purpose === 'confirmation') {
-      const kind = SEARCH_CLASSES[purpose];
-      const find = (unused: number): Promise<number> =>
-        this.waitFor(account, { kind, signal: AbortSignal.timeout(MAX_SEARCH_WAIT_MS) }, unused);
-      return createBudgetTokenCheck(await find(0), () => find(1));
-    }
     if (typeof purpose === 'string') {
-      const patience = MAX_WAIT_MS[purpose];
+      const { kind, maxWaitMs } = WAITS[purpose];
       const acquire = (unused: number): Promise<number> =>
-        this.budget.acquire(account, requestsPerSecond, purpose, patience, unused);
+        this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, unused);
       return createBudgetTokenCheck(await acquire(0), () => acquire(1));
     }
     const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
@@ -164,15 +155,12 @@ export class BudgetedUpstream {
    *   after a success.
    * @param requestedAt when the token was requested, by `performance.now()`
    */
-  budgetTokenCheckOf(
-    account: string,
-    requestedAt: number,
-    purpose: keyof typeof MAX_WAIT_MS,
-  ): BudgetTokenCheck {
+  budgetTokenCheckOf(account: string, requestedAt: number, purpose: keyof typeof WAITS): BudgetTokenCheck {
     this.circuitOf(account).reset();
     const tokenCheck = createBudgetTokenCheck(requestedAt, async () => {
       const { requestsPerSecond } = await this.find(account);
-      return this.budget.acquire(account, requestsPerSecond, purpose, MAX_WAIT_MS[purpose], 1);
+      const { kind, maxWaitMs } = WAITS[purpose];
+      return this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, 1);
     });
     this.withoutForbidden.add(tokenCheck);
     return tokenCheck;
@@ -318,7 +306,7 @@ export class BudgetedUpstream {
     if (outage === undefined) return;
     const address = await this.find(account);
     const acquire = (unused: number): Promise<number> =>
-      this.budget.acquire(account, address.requestsPerSecond, 'send', MAX_WAIT_MS.send, unused);
+      this.budget.acquire(account, address.requestsPerSecond, 'send', WAITS.send.maxWaitMs, unused);
     await createBudgetTokenCheck(await acquire(0), () => acquire(1))();
     try {
       await (await this.upstream.listContacts(address, () => DISCARDING_READER)).close();
@@ -364,15 +352,11 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Takes a token of the budget for a poll or a search. Waits for the token until the signal aborts. Resolves to the time
-   * at which the token was requested: the token expires a fixed time later.
+   * Takes a token of the budget for a poll. Waits for the token without a time limit. Resolves to the time at which the
+   * token was requested: the token expires a fixed time later.
    * @param unused number of unused tokens that are returned to the budget first
    */
-  private waitFor(
-    account: string,
-    { kind, signal }: { kind: RequestClass; signal?: AbortSignal | undefined },
-    unused: number,
-  ): Promise<number> {
+  private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
     const { signal: stop, release } = combineAbortSignals(this.stopping.signal, signal);
     const wait = this.waits.run(
       `${kind} ${account}`,
