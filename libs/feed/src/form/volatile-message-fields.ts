@@ -24,8 +24,8 @@ import {
  * contact.
  *
  * Known limits:
- * - If fewer than four messages have undocumented fields, these fields are muted only after five reads at which nothing
- *   else of the messages changed.
+ * - If fewer than four messages have undocumented fields, only reads at which nothing else of the messages changed
+ *   count towards muting these fields.
  * - All undocumented fields count as one field. For example, a counter of views mutes the other undocumented
  *   fields as well.
  * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL whose
@@ -49,13 +49,6 @@ const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
  * the first two emit events. At most four messages are compared to detect the changes.
  */
 const THRESHOLDS: MutingThresholds = { emittedReads: 2, samples: 4 };
-
-/**
- * Thresholds for undocumented fields that fewer than four messages have. Few messages do not show whether the changes of
- * all messages have one cause. So these fields count as changed only if nothing else of the message changed: a counter
- * of edits changes with the text, a counter of views does not.
- */
-const THRESHOLDS_FOR_FEW_MESSAGES: MutingThresholds = { ...THRESHOLDS, emittedReads: 5 };
 
 /** A message that was known before a read, with the content and fingerprint that the read found. */
 export interface ReadMessage {
@@ -131,14 +124,13 @@ export function updateVolatileMessageFields(
     const bit = 1 << field;
     if ((all & bit) === 0) continue;
     const { differingAlone, ...view } = viewOf(field, messages, marks);
-    const thresholds = thresholdsOf(field, before.get(field), view);
-    if (thresholds === THRESHOLDS_FOR_FEW_MESSAGES) view.differing = differingAlone;
-    const { streak, showsSamples } = updateFieldChangeStreak(before.get(field), view, thresholds);
+    if (mustChangeAlone(field, before.get(field), view)) view.differing = differingAlone;
+    const { streak, showsSamples } = updateFieldChangeStreak(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
     // Changes of a field that is not muted are withheld only if the read contains a sampled message. Otherwise, the
     // changes are emitted, because it may take long until a read shows whether the field keeps changing.
-    if (isFieldWithheldOrMuted(streak, thresholds) && (streak.muted || showsSamples)) withheldOrMuted |= bit;
+    if (isFieldWithheldOrMuted(streak, THRESHOLDS) && (streak.muted || showsSamples)) withheldOrMuted |= bit;
     if (streak.muted) muted |= bit;
     if (streak.isCommon) ignored |= bit;
   }
@@ -153,14 +145,18 @@ export function updateVolatileMessageFields(
   };
 }
 
-function thresholdsOf(
+/**
+ * Returns true if a field is undocumented and few messages have it. Few messages do not show whether the changes of all
+ * messages have one cause. So such a field counts as changed only if nothing else of the message changed: a counter of
+ * edits changes with the text, a counter of views does not.
+ */
+function mustChangeAlone(
   field: number,
   streak: Streak | undefined,
   { carrying }: Pick<FieldView, 'carrying'>,
-): MutingThresholds {
+): boolean {
   const carriers = streak?.samples.length ?? carrying;
-  const isFew = carriers < THRESHOLDS.samples && FINGERPRINT_FIELDS[field] === 'other';
-  return isFew ? THRESHOLDS_FOR_FEW_MESSAGES : THRESHOLDS;
+  return carriers < THRESHOLDS.samples && FINGERPRINT_FIELDS[field] === 'other';
 }
 
 export function mutedFieldsOf(volatility: VolatileMessageFields): FieldSet {
@@ -278,8 +274,7 @@ function unpack(bytes: Buffer): VolatileMessageFields {
     if (field >= FINGERPRINT_FIELDS.length || count > THRESHOLDS.samples) {
       throw new DamagedSnapshotError();
     }
-    if (streak.length === 0 || streak.length > THRESHOLDS_FOR_FEW_MESSAGES.emittedReads + 2)
-      throw new DamagedSnapshotError();
+    if (streak.length === 0 || streak.length > THRESHOLDS.emittedReads + 2) throw new DamagedSnapshotError();
     const samples = Array.from({ length: count }, () => ({
       elementHash: packed.bits16(),
       value: packed.bits16(),
