@@ -35,6 +35,11 @@ export const EMPTY_DRAFT: Draft = {
   rejection: NO_REJECTION,
 };
 
+/** Returns false if the draft contains at most a chosen phone number. */
+export function hasContent({ text, file, sendAt, key }: Draft): boolean {
+  return text !== '' || file !== undefined || sendAt !== undefined || key !== undefined;
+}
+
 /** Returns the draft after a change by the reader. */
 export function changedDraft(
   draft: Draft,

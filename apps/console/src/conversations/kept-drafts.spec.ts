@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { type Draft, EMPTY_DRAFT } from './draft.js';
+import { type Draft, draftAfter, EMPTY_DRAFT } from './draft.js';
 import { KeptDrafts } from './kept-drafts.js';
 
 const draft = (text: string): Draft => ({ ...EMPTY_DRAFT, text, key: `key of ${text}` });
@@ -48,7 +48,7 @@ it('if a phone number and its contact both have a draft, the one changed last is
       return kept.of('key_1', 'con_1').text;
     };
     expect(shown()).toBe(`To ${order[1] ?? ''}`);
-    kept.keep('key_1', 'con_1', EMPTY_DRAFT);
+    kept.keep('key_1', 'con_1', draftAfter(kept.of('key_1', 'con_1'), ['+15550001', '+15550002']));
     expect(shown()).toBe(`To ${order[0] ?? ''}`);
   }
 });

@@ -1,4 +1,4 @@
-import { type Draft, EMPTY_DRAFT } from './draft.js';
+import { type Draft, EMPTY_DRAFT, hasContent } from './draft.js';
 
 /** Maximum number of drafts. */
 const MAX_DRAFTS = 100;
@@ -67,10 +67,11 @@ export class KeptDrafts {
     if (moved === undefined) return;
     const other = this.drafts.get(to);
     const keys = [...this.drafts.keys()];
-    if (keys.indexOf(to) > keys.indexOf(from)) return;
+    const isOtherKept = other !== undefined && hasContent(other);
+    if (isOtherKept && keys.indexOf(to) > keys.indexOf(from)) return;
     this.drafts.delete(from);
     this.drafts.delete(to);
-    if (other !== undefined) this.drafts.set(from, other);
+    if (isOtherKept) this.drafts.set(from, other);
     this.drafts.set(to, { ...moved, phoneNumber: moved.phoneNumber ?? phoneNumber });
   }
 
