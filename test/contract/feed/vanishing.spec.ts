@@ -309,6 +309,17 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await harness.store.overview(ACCOUNT)).toHaveProperty('suspectSince');
   });
 
+  it('a new contact in the first list that lacks many contacts is emitted, because it does not stand for them', async () => {
+    const { harness } = here;
+    const ids = await account();
+    harness.control('contacts/delete', { contactIds: ids.slice(0, 12) });
+    const timestamp = Date.now() - DAY_MS / 2;
+    const first = harness.createMessages(harness.createContact(NUMBER), { timestamp });
+    await harness.sweep();
+    expect(await typesOf()).toEqual(['contact.created', 'account.suspect', 'message.received']);
+    expect(await here.messageEvents()).toEqual(received(first));
+  });
+
   it.each([
     ['less than a minute', 32_000],
     ['more than a minute', MIN_ABSENCE_UNTIL_DELETED_MS + 2_000],

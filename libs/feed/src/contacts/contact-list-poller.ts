@@ -59,8 +59,9 @@ interface ListVerdict {
   tracker: VolatileContactFieldTracker;
   missing: readonly [id: string, before: ListedContact][];
   /**
-   * True if the contact list is the first one that lacks many known contacts, or if it probably comes from another
-   * messaging service. New contacts are then stored without events, because they may be known contacts with new ids.
+   * True if the contact list is the first one that lacks many known contacts and contains about as many new ones, or if
+   * it probably comes from another messaging service. New contacts are then stored without events, because they may be
+   * known contacts with new ids.
    */
   isReplaced: boolean;
   /**
@@ -186,7 +187,9 @@ export class ContactListPoller {
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
     // Of several consecutive suspect lists, only the first one is treated as a replacement. The lists may be suspect
     // for days, and a contact that first appears in a later suspect list is really new.
-    const isReplaced = isOtherService || (isSuspect && suspectBefore === undefined);
+    const isReplaced =
+      isOtherService ||
+      (isSuspect && suspectBefore === undefined && 2 * list.reader.newCount >= missing.length);
     const verdict: ListVerdict = {
       ...{ known, tracker, missing, isReplaced },
       areSomeUnscheduled: list.reader.present > known.scheduled,

@@ -74,6 +74,11 @@ export class SnapshotComparingContactReader implements ContactReader {
     return this.seen + this.newPositions.size;
   }
 
+  /** Number of different ids of new contacts in the part of the list that has arrived so far. */
+  get newCount(): number {
+    return this.newPositions.size;
+  }
+
   /**
    * Returns those of the given contacts that must be stored. Leaves out an element if a later element of the
    * list has the same id.
