@@ -21,6 +21,8 @@ let dispatch: EventDispatch;
 let dispatched: string[];
 /** The account whose next dispatch blocks until this is cleared. */
 let blockedAccount: string | undefined;
+/** How often a dispatch was refused, and how many more will be. */
+let refusals: { past: number; left: number };
 
 beforeAll(async () => {
   server = await startTestRedis();
@@ -32,7 +34,7 @@ beforeEach(() => {
   redis = open();
   prefix = `test-${newId('req')}`;
   log = new RedisEventLog(redis, prefix);
-  [dispatched, blockedAccount] = [[], undefined];
+  [dispatched, blockedAccount, refusals] = [[], undefined, { past: 0, left: 0 }];
   dispatch = dispatchOn(redis);
 });
 afterEach(async () => {
@@ -47,6 +49,10 @@ function dispatchOn(connection: RedisClient): EventDispatch {
   const dispatcher = {
     dispatch: async (account: string, events: readonly LoggedEvent[]): Promise<void> => {
       await eventually('the account is no longer blocked', () => blockedAccount !== account);
+      if (refusals.left > 0) {
+        refusals = { past: refusals.past + 1, left: refusals.left - 1 };
+        throw new Error('the deliveries could not be created');
+      }
       dispatched.push(...events.map(({ sequence }) => `${account} ${sequence}`));
     },
   };
@@ -110,4 +116,24 @@ it('the event dispatch releases its lease on the event log of an account when th
   await eventually('the second event is dispatched', () => dispatched.includes('a 2'));
   // Without a release, the second reader would wait for the lease to expire.
   expect(performance.now() - begun).toBeLessThan(4_000);
+});
+
+it('the event dispatch acknowledges an event only after its deliveries are created: it dispatches the event again after a failure', async () => {
+  refusals.left = 1;
+  dispatch.added('a');
+  await append('a', 1);
+  await eventually('the event is dispatched after the failure', () => dispatched.includes('a 1'));
+  expect(refusals.past).toBe(1);
+});
+
+it('the event dispatch acknowledges an event only after its deliveries are created: another process dispatches an event that failed', async () => {
+  refusals.left = Infinity;
+  dispatch.added('a');
+  await append('a', 1);
+  await eventually('a dispatch of the event fails', () => refusals.past > 0);
+  await dispatch.stop();
+  refusals.left = 0;
+  dispatch = dispatchOn(redis);
+  dispatch.added('a');
+  await eventually('the event is dispatched by the other process', () => dispatched.includes('a 1'));
 });
