@@ -9,6 +9,7 @@ const SHORT = {
   UPSTREAM_TIMEOUT_MS: '800',
   SEND_CONFIRM_MS: '2500',
   SEND_RETRY_SCHEDULE_SECONDS: '1',
+  SEND_SAFE_STATUSES: '429,503',
 };
 
 interface SendView {
@@ -55,6 +56,12 @@ const FAULTS = [
   ],
   ['500', { kind: 'status', status: 500 }, 'unknown', ['ambiguous 500']],
   ['429', { kind: 'status', status: 429 }, 'delivered', ['not_taken 429', 'accepted 200']],
+  [
+    '503, which SEND_SAFE_STATUSES contains',
+    { kind: 'status', status: 503 },
+    'delivered',
+    ['not_taken 503', 'accepted 200'],
+  ],
   [
     '429 with Retry-After in seconds',
     { kind: 'status', status: 429, retryAfter: 2 },

@@ -36,6 +36,7 @@ import { AccountWatch } from './account-watch.js';
 import type { OpenedResources } from './opened.js';
 import { AccountFeedSource } from './poll/account-feed-source.js';
 import { LoggedForms } from './poll/logged-forms.js';
+import { pollSettingsFrom } from './settings.js';
 
 /**
  * Waits before each retry of a failed page of old messages, in milliseconds. After the last retry, the page
@@ -137,11 +138,8 @@ function composeFeed(
     new MessageBinder(sends, logger),
     new LoggedForms(events),
     {
-      interval: { min: environment.POLL_MIN_INTERVAL_MS, max: environment.POLL_MAX_INTERVAL_MS },
-      undated: environment.POLL_BASELINE,
+      ...pollSettingsFrom(environment),
       readsPerSecond: async (id) => (await accountNamed(accounts, id)).requestsPerSecond * POLL_SHARE,
-      settleMs: environment.POLL_SETTLE_HOURS * 3_600_000,
-      sweepMs: environment.POLL_SWEEP_INTERVAL_MS,
       absenceMs: MIN_ABSENCE_UNTIL_DELETED_MS,
       pageRetriesMs: PAGE_RETRIES_MS,
     },

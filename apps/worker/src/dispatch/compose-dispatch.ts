@@ -27,7 +27,8 @@ import {
 } from '#webhooks';
 import type { WorkerCore } from '../compose.js';
 import { RoundSchedule } from '../rounds.js';
-import { type DispatchRoundParts, dispatchRounds } from './dispatch-rounds.js';
+import { deliveryRetentionFrom, deliverySettingsFrom, eventRetentionFrom } from '../settings.js';
+import { dispatchRounds } from './dispatch-rounds.js';
 import { EventDispatch } from './event-dispatch.js';
 
 /** The objects of the role `dispatch`. */
@@ -60,18 +61,17 @@ export function composeDispatch(
     new BacklogRefiller(endpoints, store, events, logger),
     traces?.deliveries.interceptAttempter(attempter) ?? attempter,
     jobs,
-    {
-      maxConcurrency: environment.WEBHOOK_MAX_CONCURRENCY,
-      disableAfterMs: environment.WEBHOOK_DISABLE_AFTER_HOURS * 3_600_000,
-      timeoutMs: environment.WEBHOOK_TIMEOUT_MS,
-    },
+    deliverySettingsFrom(environment),
     logger,
   );
   const notifier = new RedisEventLogNotifier(core.channels, prefix);
   const dispatcher = metrics.deliveries.observeDispatcher(
     new EventDispatcher(endpoints, store, jobs, logger, recent, { runner: deliveries, recovery: jobs }),
   );
-  const retention = retentionOf(environment);
+  const retention = {
+    deliveries: deliveryRetentionFrom(environment),
+    events: eventRetentionFrom(environment),
+  };
   const rounds = dispatchRounds({
     ...{ runner: deliveries, log: events, retention },
     isFull: () => isRedisNearlyFull(redis),
@@ -96,18 +96,4 @@ function attempterOf(environment: WorkerEnvironment, clock: Clock): DeliveryAtte
     clock,
     productVersion(),
   );
-}
-
-function retentionOf(environment: WorkerEnvironment): DispatchRoundParts['retention'] {
-  const hour = 3_600_000;
-  return {
-    deliveries: {
-      maxAgeMs: environment.DELIVERY_RETENTION_HOURS * hour,
-      maxCount: environment.DELIVERY_RETENTION_MAX,
-    },
-    events: {
-      maxAgeMs: environment.EVENT_RETENTION_HOURS * hour,
-      maxCount: environment.EVENT_RETENTION_MAX,
-    },
-  };
 }

@@ -11,7 +11,6 @@ import {
   readLiveHeartbeatMembers,
   type RedisClient,
   clockOfThisMachine,
-  type WorkerEnvironment,
 } from '#platform';
 import {
   BullmqRelayJobs,
@@ -21,12 +20,12 @@ import {
   RedisRelayDueTimeReader,
   type RelayJobs,
   PeriodicRelayTasks,
-  type RelaySettings,
   UpstreamProbe,
 } from '#relay';
 import type { WorkerCore } from '../compose.js';
 import { probeLeaseMs } from '../probe.js';
 import { RoundSchedule } from '../rounds.js';
+import { relaySettingsFrom, sendRetentionFrom } from '../settings.js';
 import { AccountSender } from './account-sender.js';
 import { relayRounds } from './relay-rounds.js';
 import { SendSchedule } from './send-schedule.js';
@@ -67,10 +66,7 @@ function roundsOf(
   rounds: PeriodicRelayTasks,
   jobs: RelayJobs,
 ): ReturnType<typeof relayRounds> {
-  const retention = {
-    maxAgeMs: environment.SEND_RETENTION_HOURS * 3_600_000,
-    maxCount: environment.SEND_RETENTION_MAX,
-  };
+  const retention = sendRetentionFrom(environment);
   return relayRounds({
     rounds,
     retention,
@@ -111,16 +107,4 @@ async function runningProcesses(redis: RedisClient, prefix: string): Promise<str
     ),
   );
   return namesOfProcessesWithKnownVersion(lists.flat());
-}
-
-function relaySettingsFrom(environment: WorkerEnvironment): RelaySettings {
-  return {
-    retryScheduleSeconds: environment.SEND_RETRY_SCHEDULE_SECONDS,
-    safeStatuses: environment.SEND_SAFE_STATUSES,
-    maxAgeMs: environment.SEND_MAX_AGE_SECONDS * 1000,
-    confirmMs: environment.SEND_CONFIRM_MS,
-    confirmMediaMs: environment.SEND_CONFIRM_MEDIA_MS,
-    onUnknown: environment.SEND_ON_UNKNOWN,
-    postTimeoutMs: environment.UPSTREAM_TIMEOUT_MS,
-  };
 }

@@ -9,6 +9,7 @@ import {
 } from '#relay';
 import { type ProbeTimes, probeRound } from '../probe.js';
 import type { RoleRounds } from '../rounds.js';
+import type { SendRetention } from '../settings.js';
 
 /** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
 const TICK_MS = 500;
@@ -27,7 +28,7 @@ export interface RelayRoundParts {
   probeTimes: ProbeTimes;
   files: Pick<UnusedFileRemover, 'removeUnused'>;
   hints: Pick<RelayHints, 'schedule'>;
-  retention: { maxAgeMs: number; maxCount: number };
+  retention: SendRetention;
   isFull(): Promise<boolean>;
 }
 
