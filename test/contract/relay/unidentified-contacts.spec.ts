@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { postRequestLeaseMs } from '../../../libs/relay/src/send/relay-settings.js';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
@@ -139,6 +140,32 @@ describe('while contacts do not contain their phone number, a send that upstream
     await relayUntil(await accept(), 'accepted');
     expect(posts()).toBe(2);
     expect(relay.harness.countRequests(/^GET .*messages/)).toBeGreaterThanOrEqual(5);
+  });
+
+  it('waits up to ten minutes longer for a contact that cannot be read, and is then posted without it', async () => {
+    failReads(createContact('+14155551000'), 500);
+    const id = await accept();
+    const periodMs = postRequestLeaseMs(relay.settings);
+    let lookingMs = periodMs + 600_000 - 10_000;
+    const { sends } = relay.harness;
+    const read = sends.laneHead.bind(sends);
+    // Reads the lane as if the look-ups of its first send had begun that long ago.
+    jest.spyOn(sends, 'laneHead').mockImplementation(async (account, lane) => {
+      const head = await read(account, lane);
+      if (head?.record.state.phase !== 'looking') return head;
+      const state = { ...head.record.state, lookSince: head.now - lookingMs };
+      return { ...head, record: { ...head.record, state } };
+    });
+    const lane = runner({ maxAgeMs: 2 * lookingMs });
+    await eventually('three look-ups were incomplete', async () => {
+      await lane.run(ACCOUNT, NUMBER);
+      const { lookups = [] } = await find(id);
+      return lookups.filter(({ outcome }) => outcome === 'incomplete').length >= 3;
+    });
+    expect(posts()).toBe(1);
+    lookingMs = periodMs + 600_000 + 1;
+    await relayUntil(id, 'accepted', lane);
+    expect(posts()).toBe(2);
   });
 
   it('is posted again without reads of contacts if more than twenty contacts have no messages', async () => {
