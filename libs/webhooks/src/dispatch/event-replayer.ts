@@ -9,7 +9,7 @@ import { readEventsInTimeWindow, type TimeWindow } from './log-window.js';
 import { createWebhookDisabledError } from '../endpoint/webhook-state-conflict.js';
 
 /** Max events that one replay reads, so that the request does not take too long. */
-const MAX_EVENTS = 50_000;
+export const MAX_REPLAYED_EVENTS = 50_000;
 
 /** Selects the events that a replay delivers. */
 export interface ReplayRequest extends TimeWindow {
@@ -45,7 +45,7 @@ export class EventReplayer {
     private readonly log: Pick<EventLog, 'read' | 'end'>,
     private readonly jobs: DeliveryJobs,
     private readonly logger: Logger,
-    private readonly maxEvents = MAX_EVENTS,
+    private readonly maxEvents = MAX_REPLAYED_EVENTS,
   ) {}
 
   /**

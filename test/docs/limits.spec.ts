@@ -1,0 +1,42 @@
+import { expect, it } from '@jest/globals';
+import { MAX_ACCOUNTS } from '#accounts';
+import { WAIT_SETTINGS } from '../../apps/gateway/src/events/wait-settings.js';
+import { LIMITS } from '../../apps/gateway/src/http/limits.js';
+import { UPLOAD_LIMITS } from '../../apps/gateway/src/messages/upload-slots.js';
+import { MAX_API_KEYS_OF_ALL_ACCOUNTS } from '../../libs/accounts/src/api-key/stored-api-key.js';
+import { MAX_REPLAYED_EVENTS } from '../../libs/webhooks/src/dispatch/event-replayer.js';
+import { read } from './pages.js';
+
+const count = (n: number): string => n.toLocaleString('en-US');
+const seconds = (ms: number): string => count(ms / 1_000);
+const kilobytes = (bytes: number): string => count(bytes / 1_024);
+
+it.each([
+  [
+    'waiting callers',
+    `at most ${count(WAIT_SETTINGS.maxPerToken)} callers with one token, ${count(WAIT_SETTINGS.maxPerAccountForTokens)} with tokens of one account, ${count(WAIT_SETTINGS.maxPerAccount)} of an account (all 429) and ${count(WAIT_SETTINGS.max)} in total (503) may wait`,
+  ],
+  ['silent streams', `sends a comment after ${seconds(WAIT_SETTINGS.commentMs)} seconds without an event`],
+  ['slow streams', `reads nothing for ${seconds(WAIT_SETTINGS.writeTimeoutMs)} seconds is disconnected`],
+  [
+    'uploads at a time',
+    `at most ${count(UPLOAD_LIMITS.maxPerToken)} uploads of a token, ${count(UPLOAD_LIMITS.maxPerAccountForTokens)} of the tokens of an account, ${count(UPLOAD_LIMITS.maxPerAccount)} of an account (all 429) and ${count(UPLOAD_LIMITS.max)} in total (503)`,
+  ],
+  ['headers', `Max ${kilobytes(LIMITS.headersBytes)} KB of headers, within ${seconds(LIMITS.headersMs)} s`],
+  ['JSON', `max ${kilobytes(LIMITS.bodyBytes / 1_024)} MB of JSON body, within ${seconds(LIMITS.bodyMs)} s`],
+  [
+    'the pace of uploads',
+    `at least ${kilobytes(LIMITS.paceBytes)} KB every ${seconds(LIMITS.paceMs)} s, within ${count(LIMITS.requestMs / 60_000)} minutes in total`,
+  ],
+  [
+    'text parts',
+    `at most ${kilobytes(LIMITS.partBytes)} KiB each and ${kilobytes(LIMITS.allPartsBytes)} KiB together`,
+  ],
+  ['slow readers', `must read the reply within ${seconds(LIMITS.responseMs)} s`],
+  ['connections', `Max ${count(LIMITS.connections)} connections per gateway`],
+  ['accounts', `Limits: ${count(MAX_ACCOUNTS)} accounts,`],
+  ['API keys', `${count(MAX_API_KEYS_OF_ALL_ACCOUNTS)} keys in all; 409 beyond that`],
+  ['replays', `A range of more than ${count(MAX_REPLAYED_EVENTS)} events gets 400`],
+])('the API guide names the limits of the code (%s)', (_, phrase) => {
+  expect(read('docs/api-guide.md')).toContain(phrase);
+});
