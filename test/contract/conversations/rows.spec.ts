@@ -475,6 +475,29 @@ describe('the list of conversations', () => {
     expect(await amongSome([])).toEqual([]);
   });
 
+  it('is found by a frequent word only while it is among the latest, and by a rare word however old it is', async () => {
+    const { harness } = here;
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const id = harness.createContact(`+1555123100${n}`, { name: n === 0 ? 'Ada Zuse' : 'Ada' });
+      create(id, 'inbound', (10 - n) * 1_000);
+      ids.push(id);
+    }
+    await harness.sweep();
+    const latest = ids.toReversed();
+    const search = async (q: string, maxIndexed: number): Promise<string[]> => {
+      const limits = { maxIndexed, maxCandidates: 3 };
+      const limited = new RedisConversations(harness.redis, harness.prefix, limits);
+      return (await limited.search(ACCOUNT, q, 10)).conversations.map(({ id }) => id);
+    };
+    // The word is too frequent for the index, or its conversations are in the index.
+    for (const maxIndexed of [4, 5]) expect(await search('ada', maxIndexed)).toEqual(latest.slice(0, 3));
+    expect(await search('zuse', 4)).toEqual([ids[0]]);
+    expect(await search('ada zuse', 4)).toEqual([ids[0]]);
+    // No index is used, and the conversation is not among the latest.
+    expect(await search('zuse', 0)).toEqual([]);
+  });
+
   it('can be searched by a number in a contact field', async () => {
     const { harness } = here;
     const room = harness.createContact(NUMBER, { name: 'Room 101' });

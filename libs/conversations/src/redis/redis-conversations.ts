@@ -11,20 +11,25 @@ const searchRowsScript = LuaScript.from(import.meta.url, 'lua/search-rows.lua');
 const markSeenScript = LuaScript.from(import.meta.url, 'lua/mark-seen.lua');
 const markEachSeenScript = LuaScript.from(import.meta.url, 'lua/mark-each-seen.lua');
 
-/**
- * A search uses the index of words only if at most this many conversation rows contain the rarest word of the search.
- * Otherwise the search examines the rows with the latest activity.
- */
-const MAX_INDEXED = 2_000;
-/**
- * Maximum number of conversation rows that a search examines. It examines the rows with the latest activity first.
- */
-const MAX_CANDIDATES = 1_000;
+/** Limits of the work of one search. */
+export interface SearchLimits {
+  /**
+   * A search uses the index of words only if at most this many conversation rows contain the rarest word of the search.
+   * Otherwise the search examines the rows with the latest activity.
+   */
+  maxIndexed: number;
+  /** Maximum number of conversation rows that a search examines. It examines the rows with the latest activity first. */
+  maxCandidates: number;
+}
+
+const SEARCH_LIMITS: SearchLimits = { maxIndexed: 2_000, maxCandidates: 1_000 };
+
 /** Implements {@link Conversations} with Redis. */
 export class RedisConversations implements Conversations {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
+    private readonly searchLimits = SEARCH_LIMITS,
   ) {}
 
   async list(account: string, limit: number, after?: ListPosition): Promise<ConversationPage> {
@@ -65,7 +70,13 @@ export class RedisConversations implements Conversations {
       query === undefined
         ? ids
         : idsOf(
-            await this.positionsMatching(account, parseSearchQuery(query), MAX_CANDIDATES, undefined, ids),
+            await this.positionsMatching(
+              account,
+              parseSearchQuery(query),
+              this.searchLimits.maxCandidates,
+              undefined,
+              ids,
+            ),
           );
     const sorted = (await this.read(account, found)).toSorted((a, b) =>
       comparePositions(positionOf(b), positionOf(a)),
@@ -91,7 +102,7 @@ export class RedisConversations implements Conversations {
       this.redis,
       { rows, rowOrder, rowWords },
       {
-        ...{ maxIndexed: MAX_INDEXED, maxCandidates: MAX_CANDIDATES, limit },
+        ...{ ...this.searchLimits, limit },
         ...{ afterAt: after?.at ?? '', afterId: after?.id ?? '', digits, wordCount: words.length },
         words: [...words, ...(among ?? [])],
       },
