@@ -14,12 +14,16 @@ async function subscribe(): Promise<string> {
   return (await on.harness.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' })).endpoint.id;
 }
 /** Claims all due deliveries of an endpoint and settles them with a status. */
-async function settleAll(endpointId: string, status: 'succeeded' | 'failed'): Promise<void> {
+async function settleAll(
+  endpointId: string,
+  status: 'succeeded' | 'failed',
+  attempt = ATTEMPT,
+): Promise<void> {
   const claimed = await on.harness.deliveries.claim(ACCOUNT, endpointId, TERMS);
   if (claimed.kind === 'ended') throw new Error('ended');
   for (const delivery of claimed.deliveries) {
     const settlement = status === 'failed' ? ({ status, reason: 'x' } as const) : ({ status } as const);
-    await on.harness.deliveries.settle(ACCOUNT, delivery, ATTEMPT, settlement);
+    await on.harness.deliveries.settle(ACCOUNT, delivery, attempt, settlement);
   }
 }
 async function listed(endpointId: string, status?: DeliveryStatus): Promise<string[]> {
@@ -133,11 +137,14 @@ describe('a manual retry of a finished delivery', () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     const delivery = deliveryId(event?.id ?? '', id);
-    for (let n = 0; n < 103; n++) {
-      await settleAll(id, 'failed');
+    for (let n = 1; n <= 103; n++) {
+      await settleAll(id, 'failed', { ...ATTEMPT, durationMs: n });
       await on.harness.deliveries.retry(ACCOUNT, delivery);
     }
-    expect((await on.harness.deliveries.find(ACCOUNT, delivery))?.attempts).toHaveLength(100);
+    const { attempts = [] } = (await on.harness.deliveries.find(ACCOUNT, delivery)) ?? {};
+    expect(attempts.map(({ durationMs }) => durationMs)).toEqual(
+      Array.from({ length: 100 }, (_, n) => n + 4),
+    );
   });
 
   it('is refused if the webhook is disabled, was removed, or never existed', async () => {
