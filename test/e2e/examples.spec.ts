@@ -158,6 +158,12 @@ describe('the example of an auto-responder', () => {
           const forged = await fetch(`http://127.0.0.1:${port}/hook`, { method: 'POST', body: '{}' });
           expect(forged.status).toBe(401);
         }
+        // Events arrive in order, so that a second answer to the second message would come before this one.
+        await product.simulate('messages', { phoneNumber: NUMBER, text: `Third to ${name}` });
+        await eventually(
+          'the third message is answered',
+          async () => (await answers(`Third to ${name}`)) > 0,
+        );
         expect(await answers(`Second to ${name}`)).toBe(1);
       } finally {
         process.kill(-(example.pid ?? 0), 'SIGKILL');
