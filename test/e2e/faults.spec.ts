@@ -14,7 +14,7 @@ const SHORT = {
 
 interface SendView {
   status: string;
-  attempts: { outcome: string; httpStatus?: number; error?: string }[];
+  attempts: { at: string; outcome: string; httpStatus?: number; error?: string }[];
   reason: string | null;
 }
 
@@ -42,6 +42,10 @@ const untilStatus = (product: Product, id: string, status: string, deadlineMs = 
 const outcomes = ({ attempts }: SendView): string[] =>
   attempts.map(({ outcome, httpStatus }) => `${outcome} ${httpStatus ?? ''}`.trim());
 
+const RETRY_AFTER_SECONDS = 2;
+/** A time in a Retry-After, which has no milliseconds. */
+const RETRY_AT = new Date(Date.now() + 8_000).toUTCString();
+
 /** A fault of one POST, the final status of its send, and the outcomes of its attempts. */
 const FAULTS = [
   ['reset after upstream accepted the send', 'resetAfter', 'delivered', ['ambiguous']],
@@ -64,13 +68,13 @@ const FAULTS = [
   ],
   [
     '429 with Retry-After in seconds',
-    { kind: 'status', status: 429, retryAfter: 2 },
+    { kind: 'status', status: 429, retryAfter: RETRY_AFTER_SECONDS },
     'delivered',
     ['not_taken 429', 'accepted 200'],
   ],
   [
     '429 with Retry-After as a date',
-    { kind: 'status', status: 429, retryAfter: new Date(Date.now() + 8_000).toUTCString() },
+    { kind: 'status', status: 429, retryAfter: RETRY_AT },
     'delivered',
     ['not_taken 429', 'accepted 200'],
   ],
@@ -124,6 +128,15 @@ describe('a send whose POST fails', () => {
       if (status === 'failed' || status === 'unknown') expect(send.reason).not.toBeNull();
     },
   );
+
+  it.each([
+    ['429 with Retry-After in seconds', (first: number) => first + RETRY_AFTER_SECONDS * 1_000],
+    ['429 with Retry-After as a date', () => Date.parse(RETRY_AT)],
+  ])('is not posted again before the time in Retry-After (fault: %s)', async (name, earliest) => {
+    const { attempts } = await untilStatus(product, sends.get(name)?.id ?? '', 'delivered', 60_000);
+    const [first = 0, second = 0] = attempts.map(({ at }) => Date.parse(at));
+    expect(second).toBeGreaterThanOrEqual(earliest(first));
+  });
 });
 
 describe('a send while upstream is unavailable', () => {
