@@ -30,10 +30,12 @@ async function receiver(
     const concurrent = (underWay.get(contactId) ?? 0) + 1;
     underWay.set(contactId, concurrent);
     maxima.set(contactId, Math.max(maxima.get(contactId) ?? 0, concurrent));
-    setTimeout(() => underWay.set(contactId, (underWay.get(contactId) ?? 0) - 1), 1);
     const status = answer({ contact: contactId, sequence });
     exchanges.push({ contact: contactId, sequence, status });
-    return { status, afterMs: 2 };
+    const onReply = (): void => {
+      underWay.set(contactId, (underWay.get(contactId) ?? 0) - 1);
+    };
+    return { status, afterMs: 2, onReply };
   };
   const to = await on.receiver(reply);
   return { to, exchanges, maxConcurrent: (contact) => maxima.get(contact) ?? 0 };

@@ -12,7 +12,15 @@ export interface Received {
 }
 
 /** Reply of a receiver. `hang` means that the receiver never replies. */
-export type Answer = { status: number; headers?: Record<string, string>; afterMs?: number } | 'hang';
+export type Answer =
+  | {
+      status: number;
+      headers?: Record<string, string>;
+      afterMs?: number;
+      /** Called immediately before the reply is written. */
+      onReply?: () => void;
+    }
+  | 'hang';
 
 /** HTTP server of a webhook that records the requests it receives. */
 export class Receiver {
@@ -41,6 +49,7 @@ export class Receiver {
           const reply = receiver.answer(got, receiver.received.push(got));
           if (reply === 'hang') return;
           if (reply.afterMs !== undefined) await pause(reply.afterMs);
+          reply.onReply?.();
           response.writeHead(reply.status, reply.headers).end();
         },
         () => response.destroy(),
