@@ -29,7 +29,8 @@ let neighbour: Tenant;
 let baseline: Latencies;
 
 beforeAll(async () => {
-  product = await Product.start({ UPSTREAM_TIMEOUT_MS: '5000' });
+  // The look-ups of one case end before the next case begins.
+  product = await Product.start({ UPSTREAM_TIMEOUT_MS: '5000', SEND_CONFIRM_MS: '5000' });
   neighbour = await Tenant.start(product, 'neighbour', { requestsPerSecond: 200 });
   // The first sends create the contacts. The measured sends find existing contacts.
   await measure();
@@ -91,6 +92,15 @@ async function neighbourRequests(): Promise<number> {
   return entries.length;
 }
 
+/** Returns the number of the neighbour's sends that are being relayed, and the state of its upstream. */
+async function neighbourStatus(): Promise<{ relaying: number; state: string }> {
+  const { sends, upstream } = await neighbour.json<{
+    sends: { counts: Record<string, number> };
+    upstream: { state: string };
+  }>('GET', '/v1/status');
+  return { relaying: sends.counts['relaying'] ?? 0, state: upstream.state };
+}
+
 async function neighbourKeys(): Promise<string[]> {
   const redis = new Redis(product.redis.url);
   try {
@@ -111,6 +121,11 @@ describe('the account `default` beside another account of the installation', () 
     'relays sends and emits events without long delays while the other account %s and has many queued sends',
     async (problem, faults) => {
       await neighbour.simulate('faults/clear');
+      // The problems of the case before must not count as those of this case.
+      await eventually('the neighbour has recovered', async () => {
+        const { relaying, state } = await neighbourStatus();
+        return relaying === 0 && state === 'up';
+      });
       for (const fault of faults) await neighbour.simulate('faults', fault);
       for (let i = 0; i < BACKLOG; i += 20) {
         await Promise.all(
@@ -123,15 +138,9 @@ describe('the account `default` beside another account of the installation', () 
         );
       }
       await eventually('the neighbour has problems', async () => {
-        const { sends, upstream } = await neighbour.json<{
-          sends: { counts: Record<string, number> };
-          upstream: { state: string };
-        }>('GET', '/v1/status');
-        const relaying = sends.counts['relaying'] ?? 0;
+        const { relaying, state } = await neighbourStatus();
         // A slow upstream is never marked as down: it uses all concurrency slots.
-        return problem === 'has a slow upstream'
-          ? relaying >= SLOTS
-          : relaying > 0 || upstream.state === 'down';
+        return problem === 'has a slow upstream' ? relaying >= SLOTS : relaying > 0 || state === 'down';
       });
       const beside = await measure();
       console.log(
