@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Canaries } from './leaks.js';
 import { type ApiCheck, apiCheckOf, checkedReply } from './openapi.js';
-import { type ProductProcess, startProcess } from './process.js';
+import { type ProductName, type ProductProcess, startProcess } from './process.js';
 import type { RedisLayout } from './redis-process.js';
 import { startTestRedis, type TestRedis } from './redis-server.js';
 
@@ -191,9 +191,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // After a failed start, some of the processes are undefined.
-    const running: (ProductProcess | undefined)[] = [this.gateway, this.worker, this.simulator];
-    await Promise.allSettled(running.map(async (process) => process?.stop()));
+    const faults = await this.stopProcesses();
     const leaks = [
       ...this.logs.flatMap(({ name, output }) => this.canaries.leaksInLog(name, output())),
       ...(await this.canaries.leaksInRedis(this.redis.url)),
@@ -201,6 +199,27 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     await this.redis.dispose();
     await rm(this.directory, { recursive: true, force: true });
     if (leaks.length > 0) throw new Error(`The product leaked secret values:\n${leaks.join('\n')}`);
+    if (faults.length > 0) throw new Error(`The product did not stop as it should:\n${faults.join('\n')}`);
+  }
+
+  /** Stops all processes. Returns what was wrong with the end of each; a process that a test killed is no fault. */
+  private async stopProcesses(): Promise<string[]> {
+    // After a failed start, some of the processes are undefined.
+    const running: [ProductName, ProductProcess | undefined][] = [
+      ['gateway', this.gateway],
+      ['worker', this.worker],
+      ['simulator', this.simulator],
+    ];
+    const ends = await Promise.allSettled(
+      running.map(async ([name, process]) => {
+        const code = await process?.stop().catch((error: unknown) => {
+          throw new Error(`${name}: ${String(error)}`);
+        });
+        // The code is null if a signal has ended the process.
+        if (typeof code === 'number' && code !== 0) throw new Error(`${name} exited with status ${code}`);
+      }),
+    );
+    return ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []));
   }
 
   private async noteSecrets(path: string, body: object | undefined, reply: Response): Promise<void> {
