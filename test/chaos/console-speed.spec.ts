@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Page } from 'playwright-core';
 import { RedisEventLog } from '#events';
-import { findBrowser, withBrowser } from '../support/browser.js';
+import { findBrowserFor, withBrowser } from '../support/browser.js';
 import { openConsole } from '../support/console.js';
 import { eventually } from '../support/eventually.js';
 import { HttpsProxy } from '../support/https-proxy.js';
@@ -22,9 +22,7 @@ import {
   watchRows,
 } from './console-trial.js';
 
-const browser = findBrowser();
-if (browser === undefined)
-  process.stderr.write('*** SKIPPED: the speed of the console is not measured without Chromium. ***\n');
+const browser = findBrowserFor('the speed of the console');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 const PAGES = [

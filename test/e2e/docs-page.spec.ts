@@ -1,14 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findBrowser, withBrowser } from '../support/browser.js';
+import { findBrowserFor, withBrowser } from '../support/browser.js';
 import { Product } from '../support/product.js';
 
-const browser = findBrowser();
-if (browser === undefined) {
-  process.stderr.write(
-    '\n*** SKIPPED: the API docs are not tested in a browser, because Chromium is not installed. ***\n' +
-      '*** On Debian or Ubuntu: sudo apt-get install chromium                                        ***\n\n',
-  );
-}
+const browser = findBrowserFor('the API docs');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 withChromium('in a real browser,', () => {

@@ -4,18 +4,12 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { findFreePort } from '#embedded-redis';
-import { findBrowser, withBrowser } from '../support/browser.js';
+import { findBrowserFor, withBrowser } from '../support/browser.js';
 import { eventually } from '../support/eventually.js';
 import { ROOT } from '../support/process.js';
 import { Product } from '../support/product.js';
 
-const browser = findBrowser();
-if (browser === undefined) {
-  process.stderr.write(
-    '\n*** SKIPPED: the front end is not tested in a browser, because Chromium is not installed. ***\n' +
-      '*** On Debian or Ubuntu: sudo apt-get install chromium                                    ***\n\n',
-  );
-}
+const browser = findBrowserFor('the front end');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 /** Time within which a message must be on both pages. */

@@ -1,15 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
-import { findBrowser, withBrowser } from '../support/browser.js';
+import { findBrowserFor, withBrowser } from '../support/browser.js';
 import { Product } from '../support/product.js';
 
-const browser = findBrowser();
-if (browser === undefined) {
-  process.stderr.write(
-    '\n*** SKIPPED: the phone page is not tested in a browser, because Chromium is not installed. ***\n' +
-      '*** On Debian or Ubuntu: sudo apt-get install chromium                                       ***\n\n',
-  );
-}
+const browser = findBrowserFor('the phone page');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 withChromium('in a real browser,', () => {

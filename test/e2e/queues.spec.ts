@@ -1,16 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BrowserContext, FrameLocator, Page } from 'playwright-core';
-import { findBrowser, withBrowser } from '../support/browser.js';
+import { findBrowserFor, withBrowser } from '../support/browser.js';
 import { eventually } from '../support/eventually.js';
 import { Product } from '../support/product.js';
 
-const browser = findBrowser();
-if (browser === undefined) {
-  process.stderr.write(
-    '\n*** SKIPPED: the page of the queues is not tested in a browser, because Chromium is not installed. ***\n' +
-      '*** On Debian or Ubuntu: sudo apt-get install chromium                                             ***\n\n',
-  );
-}
+const browser = findBrowserFor('the page of the queues');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 const PHONE_NUMBER = '+14155550123';

@@ -16,6 +16,20 @@ export function findBrowser(): string | undefined {
   return undefined;
 }
 
+/**
+ * Path of an installed Chromium, or undefined. Says then that tests are skipped.
+ * @param subject what is not tested without Chromium
+ */
+export function findBrowserFor(subject: string): string | undefined {
+  const path = findBrowser();
+  if (path === undefined)
+    process.stderr.write(
+      `*** SKIPPED: ${subject}: not tested in a browser, because Chromium is not installed. ***\n` +
+        '*** On Debian or Ubuntu: sudo apt-get install chromium ***\n',
+    );
+  return path;
+}
+
 /** Runs the body in a new headless browser that makes no network requests of its own. */
 export async function withBrowser(
   executable: string,

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Delivery, Send, Webhook } from '#client';
-import { findBrowser, withBrowser } from './browser.js';
+import { findBrowserFor, withBrowser } from './browser.js';
 import { openSignIn } from './console.js';
 import { eventually } from './eventually.js';
 import { type Device, type Hand, handOf } from './hand.js';
@@ -17,9 +17,7 @@ const MAX_STEPS_TO_REPLY = 3;
 
 /** Proves the journeys of a reader who uses only the device, each from the sign-in to its end. */
 export function describeTours(device: Device): void {
-  const browser = findBrowser();
-  if (browser === undefined)
-    process.stderr.write(`*** SKIPPED: the console is not used by ${device} alone without Chromium. ***\n`);
+  const browser = findBrowserFor(`the console by ${device} alone`);
 
   (browser === undefined ? describe.skip : describe)(`by ${device} alone, a reader of the console`, () => {
     let product: Product;

@@ -1,16 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import type { Conversation, ConversationList, CreatedApiKey, SendList } from '#client';
-import { findBrowser, withBrowser } from '../../support/browser.js';
+import { findBrowserFor, withBrowser } from '../../support/browser.js';
 import { type OpenConsole, openConsole } from '../../support/console.js';
 import { eventually } from '../../support/eventually.js';
 import { Product } from '../../support/product.js';
 
-const browser = findBrowser();
-if (browser === undefined)
-  process.stderr.write(
-    '*** SKIPPED: the conversations of the console are not tested without Chromium. ***\n',
-  );
+const browser = findBrowserFor('the conversations of the console');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 const MARKUP = `<img src=x onerror="document.title='run'"><script>alert(1)</script>`;

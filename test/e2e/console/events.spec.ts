@@ -7,14 +7,12 @@ import { Redis } from 'ioredis';
 import type { Page } from 'playwright-core';
 import type { Event, EventList, Webhook } from '#client';
 import { RedisEventLog } from '#events';
-import { findBrowser, withBrowser } from '../../support/browser.js';
+import { findBrowserFor, withBrowser } from '../../support/browser.js';
 import { openConsole } from '../../support/console.js';
 import { eventually } from '../../support/eventually.js';
 import { Product } from '../../support/product.js';
 
-const browser = findBrowser();
-if (browser === undefined)
-  process.stderr.write('*** SKIPPED: the events of the console are not tested without Chromium. ***\n');
+const browser = findBrowserFor('the events of the console');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 const MARKUP = `<img src=x onerror="document.title='run'"><script>alert(1)</script> & <b>bold</b>`;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { findBrowser, withBrowser } from '../../support/browser.js';
+import { findBrowserFor, withBrowser } from '../../support/browser.js';
 import { eventually } from '../../support/eventually.js';
 import { Product } from '../../support/product.js';
 
-const browser = findBrowser();
+const browser = findBrowserFor('the console while requests fail');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 withChromium('in a real browser,', () => {

@@ -5,18 +5,12 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
-import { findBrowser, withBrowser } from '../../support/browser.js';
+import { findBrowserFor, withBrowser } from '../../support/browser.js';
 import { openConsole } from '../../support/console.js';
 import { eventually } from '../../support/eventually.js';
 import { Product } from '../../support/product.js';
 
-const browser = findBrowser();
-if (browser === undefined) {
-  process.stderr.write(
-    '\n*** SKIPPED: the console is not tested in a browser, because Chromium is not installed. ***\n' +
-      '*** On Debian or Ubuntu: sudo apt-get install chromium                                ***\n\n',
-  );
-}
+const browser = findBrowserFor('the pages of the console');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 /** What axe reports of a page. */

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Send } from '#client';
-import { findBrowser, withBrowser } from '../../support/browser.js';
+import { findBrowserFor, withBrowser } from '../../support/browser.js';
 import { openConsole } from '../../support/console.js';
 import { eventually } from '../../support/eventually.js';
 import { Product } from '../../support/product.js';
 
-const browser = findBrowser();
-if (browser === undefined)
-  process.stderr.write('*** SKIPPED: the sends of the console are not tested without Chromium. ***\n');
+const browser = findBrowserFor('the sends of the console');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 const MARKUP = `Table <img src=x onerror="document.title='run'"><script>alert(1)</script> ready`;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { findBrowser, withBrowser } from '../../support/browser.js';
+import { findBrowserFor, withBrowser } from '../../support/browser.js';
 import { eventually } from '../../support/eventually.js';
 import { HttpsProxy } from '../../support/https-proxy.js';
 import { Product } from '../../support/product.js';
 
-const browser = findBrowser();
+const browser = findBrowserFor('the sessions of the console over HTTPS');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 withChromium('over HTTPS, in a real browser,', () => {

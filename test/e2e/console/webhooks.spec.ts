@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import type { BrowserContext, Page } from 'playwright-core';
 import { type CreatedWebhook, type Delivery, signWebhook, verifyWebhook, type Webhook } from '#client';
 import { findFreePort } from '#embedded-redis';
-import { findBrowser, withBrowser } from '../../support/browser.js';
+import { findBrowserFor, withBrowser } from '../../support/browser.js';
 import { type OpenConsole, openConsole } from '../../support/console.js';
 import { eventually } from '../../support/eventually.js';
 import { findProgram } from '../../support/find-program.js';
@@ -16,9 +16,7 @@ import { ROOT } from '../../support/process.js';
 import { Product } from '../../support/product.js';
 import { Receiver } from '../../support/receiver.js';
 
-const browser = findBrowser();
-if (browser === undefined)
-  process.stderr.write('*** SKIPPED: the webhooks of the console are not tested without Chromium. ***\n');
+const browser = findBrowserFor('the webhooks of the console');
 const withChromium = browser === undefined ? describe.skip : describe;
 
 const MARKUP = `<h1>Out of order</h1><img src=x onerror="document.title='run'"><script>alert(1)</script>`;
