@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -65,6 +66,18 @@ describe('An error response is problem+json', () => {
     form.set('url', 'https://example.com');
     const response = await gateway.fetch('/v1/webhooks', { method: 'POST', body: form });
     expect(await problemOf(response)).toMatchObject({ status: 415 });
+  });
+
+  it('with 415 unsupported_media_type for a compressed body, or one that is labelled as compressed', async () => {
+    const text = JSON.stringify({ phoneNumber: '+14155550123', message: 'Hi' });
+    for (const [encoding, body] of [
+      ['gzip', gzipSync(text)],
+      ['br', text],
+    ] as const) {
+      const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+      const response = await gateway.fetch('/v1/messages/send', { method: 'POST', headers, body });
+      expect(await problemOf(response)).toMatchObject({ status: 415, code: 'unsupported_media_type' });
+    }
   });
 
   it('with 400 for invalid percent-encoding and 404 for a URL that is too long', async () => {

@@ -23,6 +23,9 @@ export function useServerHooks(server: FastifyInstance, routes: RouteTable): voi
     if (isForm(request) && request.routeOptions.url !== MULTIPART_ROUTE) {
       throw new Problem('unsupported_media_type', 'This endpoint accepts application/json only.');
     }
+    if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
+      throw new Problem('unsupported_media_type', 'The body must be sent without a Content-Encoding.');
+    }
     done(null, payload);
   });
 }
