@@ -23,7 +23,7 @@ it('at most three file system calls run at a time, also if they have exceeded th
   expect(made).toBe(3);
 });
 
-it('a file system call waits as long as other calls end, however slow they are', async () => {
+it('a file system call that waits for its turn is not rejected while the calls before it end one by one, however slowly', async () => {
   const calls = new FileCallLimiter({ callMs: 5_000, waitMs: 100 });
   const slow = (): Promise<void> => pause(80);
   await Promise.all(Array.from({ length: 12 }, () => calls.run(slow)));

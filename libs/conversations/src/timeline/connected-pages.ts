@@ -23,8 +23,8 @@ export interface PlacedPage {
   next?: PlacedPage;
 }
 
-/** Consecutive messages of a contact: the result of {@link connectPages}. */
-export interface ConnectedMessages {
+/** Consecutive messages of a contact: the result of {@link joinPagesWithoutGap}. */
+export interface MessagesWithoutGap {
   /**
    * False if the pages that were read do not reach the position at which the wanted messages begin. {@link messages}
    * is then empty.
@@ -37,7 +37,7 @@ export interface ConnectedMessages {
    * found, too.
    */
   edge: Position | undefined;
-  /** The oldest of the pages that {@link connectPages} used. Undefined if `isConnected` is false. */
+  /** The oldest of the pages that {@link joinPagesWithoutGap} used. Undefined if `isConnected` is false. */
   last: PlacedPage | undefined;
 }
 
@@ -55,7 +55,10 @@ export interface ConnectedMessages {
  *
  * @param from position in the timeline; undefined if the newest messages are wanted
  */
-export function connectPages(pages: readonly PlacedPage[], from: Position | undefined): ConnectedMessages {
+export function joinPagesWithoutGap(
+  pages: readonly PlacedPage[],
+  from: Position | undefined,
+): MessagesWithoutGap {
   const connected = new Set<PlacedPage>();
   const ids = new Set<string>();
   let edge = from?.at ?? Infinity;

@@ -1,6 +1,6 @@
 import {
-  type ConnectedMessages,
-  connectPages,
+  type MessagesWithoutGap,
+  joinPagesWithoutGap,
   type PlacedMessage,
   type PlacedPage,
 } from './connected-pages.js';
@@ -54,7 +54,7 @@ export interface WalkStart {
 }
 
 /** What a walk (a read of a list page by page) found. */
-export interface WalkResult extends Pick<ConnectedMessages, 'messages' | 'edge'> {
+export interface WalkResult extends Pick<MessagesWithoutGap, 'messages' | 'edge'> {
   /** False if the walk did not find where the wanted messages begin. {@link messages} is then empty. */
   isConnected: boolean;
   fixedSize: number | undefined;
@@ -98,7 +98,7 @@ interface RequestedPage extends PlacedPage {
 
 class OrderedWalk {
   private readonly pages: RequestedPage[] = [];
-  private connected: ConnectedMessages;
+  private connected: MessagesWithoutGap;
   private maxLimit: number;
   private fixedSize: number | undefined;
   private requests = 0;
@@ -126,7 +126,7 @@ class OrderedWalk {
     this.search = new ExponentialSearch(
       start.index ?? (this.isNewestFirst ? 0 : Math.max(shape.length - 1, 0)),
     );
-    this.connected = connectPages([], start.from);
+    this.connected = joinPagesWithoutGap([], start.from);
   }
 
   async run(maxRequests: number): Promise<WalkResult> {
@@ -223,7 +223,7 @@ class OrderedWalk {
     this.join(page);
     const isLocated = request.limit <= this.maxLimit || this.fixedSize !== undefined;
     if ((page.count > 0 && isLocated) || request.page === 1) this.pages.push(page);
-    this.connected = connectPages(this.pages, this.start.from);
+    this.connected = joinPagesWithoutGap(this.pages, this.start.from);
     if (!this.connected.isConnected && isLocated) this.adjustSearch(judged);
     this.noteNeighbours(page);
   }

@@ -66,9 +66,7 @@ export type ClaimReply =
  */
 export type PollOutcome = 'done' | 'failed' | 'postponed' | 'aborted';
 
-/**
- * When the account's next contact is due after the end of a claim, and when the claimed contact is due again.
- */
+/** Result of the end of a claim: when any contact of the account is due next, and when the claimed one is due again. */
 export interface EndedClaim extends NextDue {
   /**
    * Time until the claimed contact is due again, in milliseconds. Present only if the claim ended without a

@@ -7,7 +7,7 @@ import {
   UpstreamUnreachableError,
 } from '#upstream';
 import type { BlobStore } from '#blobs';
-import { upstreamAddressHashStoredWithSend, wrongServiceReason } from './service-check.js';
+import { upstreamAddressHashStoredWithSend, reasonOfSendToFormerService } from './service-check.js';
 import { type LaneStep, nextLaneStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
@@ -177,7 +177,7 @@ export class LaneRunner {
           transition: 'marked_unknown',
           state: {
             ...fieldsKeptAcrossTransitions(record.state),
-            reason: wrongServiceReason(
+            reason: reasonOfSendToFormerService(
               isAwaitingMessage(record.state) || head.redisRestartedAt !== undefined,
             ),
           },

@@ -129,7 +129,10 @@ export class SendPoster {
       } catch (error) {
         if (limit.isOver() || error instanceof InvalidTransitionError) throw error;
         if (waitMs === RECORD_RETRY_MS)
-          this.logger.warn({ err: error }, 'Redis failed while a send was being posted; trying again');
+          this.logger.warn(
+            { err: error },
+            'Redis failed while the outcome of a POST was being stored; storing the outcome is retried',
+          );
         await pause(waitMs);
       }
     }

@@ -55,7 +55,7 @@ export function upstreamAddressHashStoredWithSend(
  * not the one for which the send was stored.
  * @param mayBeAccepted true if the former service may have accepted a POST of the send
  */
-export function wrongServiceReason(mayBeAccepted: boolean): string {
+export function reasonOfSendToFormerService(mayBeAccepted: boolean): string {
   const cause = "The account's upstream address now leads to another service than when this send was stored";
   const effect = mayBeAccepted ? 'the outcome at the former service is unknown' : 'the send was not posted';
   return `${cause}, so ${effect}. To post it to the present service, resolve it as resend; to end it, as failed.`;

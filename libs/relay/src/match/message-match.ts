@@ -221,10 +221,10 @@ function pairInOrder(
 }
 
 /**
- * Returns the expected messages without the least likely ones. An expected message is the message that upstream
- * should show after one POST of a send. An unlikely expected message is left out if `isEnough` accepts the list
- * without it. The order of these checks is: expected messages of sends that already have a message, overdue expected
- * messages, expected messages of sends without a recorded POST.
+ * Returns the most likely expected messages. An expected message is the message that upstream should show after one
+ * POST of a send. Expected messages are left out one by one, as long as `isEnough` accepts the others: first those of
+ * sends that already have a message, then those that should have appeared earlier, then those of sends without a
+ * recorded POST.
  */
 function likeliestMessages(
   open: readonly ExpectedMessage[],

@@ -214,7 +214,7 @@ describe('requests for an account whose upstream is down', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('are rejected even if the outage could not be recorded in Redis; requests are sent again after a check finds no outage of upstream in Redis', async () => {
+  it('are rejected even if the outage could not be recorded in Redis, until the process finds that Redis has no record of an outage', async () => {
     broken = true;
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));

@@ -172,8 +172,8 @@ export class DeliveryRunner {
         // Attempts of the endpoint are running in this process. When one of them ends, its slot becomes free and the
         // claim continues.
         if (this.slots.isUsedBy(key)) this.short.set(key, { account, endpointId });
-        // No attempt of the endpoint is running here: the last one has just ended, or this process began to shut down
-        // while the endpoint waited for a slot. A worker must be woken to continue the claim.
+        // No attempt of the endpoint is running here, so no end of an attempt continues the claim: the last one has
+        // just ended, or this process began to shut down. So a worker is woken to claim the deliveries.
         else await this.wake(account, endpointId, 0);
         return;
       }
