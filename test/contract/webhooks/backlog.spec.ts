@@ -125,10 +125,10 @@ describe('a delivery', () => {
 });
 
 describe('an attempt', () => {
-  it('is recorded although Redis is full, so that the delivery is not attempted again', async () => {
+  it('is recorded although Redis is full, so that the delivery is not attempted again, and the next deliveries are claimed', async () => {
     const id = await subscribe();
-    await dispatched(2);
-    const [first, second] = (await claim(id)).deliveries;
+    await dispatched(4);
+    const [first, second] = (await claim(id, { maxDeliveries: 2 })).deliveries;
     if (first === undefined || second === undefined) throw new Error('too few deliveries');
     const { redis } = on.harness;
     const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
@@ -140,6 +140,9 @@ describe('an attempt', () => {
       });
       const retry = { status: 'pending', waitMs: LATER_MS } as const;
       expect(await deliveries.settle(ACCOUNT, second, ATTEMPT, retry)).toMatchObject({ isRecorded: true });
+      const next = await claim(id);
+      expect(next.deliveries).toHaveLength(2);
+      await settle(next, 'succeeded');
     } finally {
       await redis.config('SET', 'maxmemory', '0');
     }
