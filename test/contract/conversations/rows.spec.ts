@@ -494,6 +494,8 @@ describe('the list of conversations', () => {
     for (const maxIndexed of [4, 5]) expect(await search('ada', maxIndexed)).toEqual(latest.slice(0, 3));
     expect(await search('zuse', 4)).toEqual([ids[0]]);
     expect(await search('ada zuse', 4)).toEqual([ids[0]]);
+    // A phone number is indexed from its beginning and from its end, and as a word of its field.
+    expect(await search('+15551231000', 2)).toEqual([ids[0]]);
     // No index is used, and the conversation is not among the latest.
     expect(await search('zuse', 0)).toEqual([]);
   });

@@ -18,18 +18,33 @@
 
 local candidates_from = words_from + word_count
 
--- Calls `visit` with the ends of each range of `row_words` that contains a beginning.
-local function each_range(word, visit)
-  local beginnings = digits == '' and {word} or {'+' .. digits, '-' .. string.reverse(digits), digits}
+-- Calls `visit` with the ends of the range of `row_words` that contains each beginning.
+local function each_range(beginnings, visit)
   for _, beginning in ipairs(beginnings) do visit('[' .. beginning, '[' .. beginning .. '\255') end
+end
+
+local function beginnings_of(word)
+  if digits == '' then return {word} end
+  return {'+' .. digits, '-' .. string.reverse(digits), digits}
+end
+
+local function count_rows(beginnings)
+  local count = 0
+  each_range(beginnings, function(from, to) count = count + redis.call('ZLEXCOUNT', row_words, from, to) end)
+  return count
+end
+
+-- Returns the number of rows with a word. Most rows with a number have the number as a word of a field, too.
+local function rows_with(word)
+  if digits == '' then return count_rows({word}) end
+  return math.max(count_rows({'+' .. digits, '-' .. string.reverse(digits)}), count_rows({digits}))
 end
 
 -- Returns the least frequent word and its number of rows.
 local function rarest_word()
   local rarest, least
   for i = words_from, math.max(words_from, candidates_from - 1) do
-    local count = 0
-    each_range(ARGV[i], function(from, to) count = count + redis.call('ZLEXCOUNT', row_words, from, to) end)
+    local count = rows_with(ARGV[i])
     if not least or count < least then rarest, least = ARGV[i], count end
   end
   return rarest, least
@@ -37,7 +52,7 @@ end
 
 local function ids_with(word)
   local ids, seen = {}, {}
-  each_range(word, function(from, to)
+  each_range(beginnings_of(word), function(from, to)
     for _, member in ipairs(redis.call('ZRANGEBYLEX', row_words, from, to)) do
       local id = string.match(member, '^[^%z]*%z(.*)$')
       if not seen[id] then
