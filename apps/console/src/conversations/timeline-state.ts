@@ -31,7 +31,9 @@ export type TimelineAction =
   | { type: 'page'; page: Timeline; isFirst: boolean; askedAt: number }
   | { type: 'event'; event: MessageEvent; now: number }
   | { type: 'update'; update: SendUpdate; now: number }
-  | { type: 'send'; send: Send; now: number };
+  | { type: 'send'; send: Send; now: number }
+  /** Statuses from the stream may have been missed, so that the last known ones may be old. */
+  | { type: 'gap' };
 
 export const EMPTY_TIMELINE: TimelineState = {
   entries: new Map(),
@@ -68,6 +70,8 @@ export function reduceTimeline(state: TimelineState, action: TimelineAction): Ti
       return withUpdate(state, action.update, action.now);
     case 'send':
       return withSend(state, action.send, action.now);
+    case 'gap':
+      return { ...state, updates: new Map() };
   }
 }
 

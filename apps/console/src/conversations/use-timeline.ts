@@ -89,7 +89,10 @@ export function useTimeline({ id, phoneNumbers, contactId }: Conversation): Time
         // Sends of others appear with the row only: their updates do not say whom they are for.
         else if (change.data.id === id) refresh();
       },
-      onGap: refresh,
+      onGap: () => {
+        act({ type: 'gap' });
+        refresh();
+      },
     },
     [id, contactId, phoneNumbers.join()],
   );

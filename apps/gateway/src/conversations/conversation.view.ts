@@ -102,9 +102,10 @@ export class ConversationView {
 
   @ApiProperty({
     type: 'integer',
+    format: 'int64',
     description:
       'Increases with every change of the conversation. Ignore the data of a conversation if you already have the same conversation with a higher `revision`.',
-    example: 7,
+    example: 1_795_562_380_648,
   })
   revision!: number;
 }
