@@ -79,7 +79,7 @@ describe('sends that an old build stored', () => {
     },
   );
 
-  it('become unknown and are not posted again if they were being looked up at the upgrade and upstream did not accept them', async () => {
+  it('end as unknown and are not posted again if the upgrade interrupted their look-up and upstream never got them', async () => {
     expect((await sends.becomes('looked up, not taken', 'unknown')).attempts).toHaveLength(1);
     expect(await sends.postsOf('looked up, not taken')).toEqual([]);
   });

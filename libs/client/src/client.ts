@@ -82,7 +82,7 @@ const LAST_READ_MS = 1_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const PAGE = 100;
 const MESSAGES_PER_PAGE = 20;
-/** {@link Tidings.messages} ends after this number of pages in a row with only messages of the page before. */
+/** {@link Tidings.messages} ends after this number of successive pages whose messages were all on the previous page. */
 const MAX_REPEATED_PAGES = 2;
 
 /** Until when {@link Tidings.waitFor} reads a send. */

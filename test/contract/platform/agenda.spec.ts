@@ -285,7 +285,7 @@ describe.each([
     expect(next).toBe(500);
   });
 
-  it('returns undefined when a task ends and no other task is scheduled', async () => {
+  it('has no next due time after the end of a task if no other task is scheduled', async () => {
     await at('a', 0);
     expect(await agenda.complete(await takeOne(), undefined)).toBeUndefined();
   });

@@ -171,7 +171,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of elements of the last contact list that could not be read as contacts. New contacts among them are not polled. Changes to the fields of known contacts among them emit no events.',
+      'Number of elements of the last contact list that could not be read as contacts. If such a contact is new, it is not polled; if it is known, changes of its fields emit no events.',
   })
   unreadableContacts!: number;
 

@@ -14,7 +14,7 @@ import {
   areTooManyElementsMissing,
   REAPPEARANCE_EVENT_CHANGES,
   createAccountSuspectEvent,
-  suspectSinceUnlessDeletionsConfirmed,
+  unconfirmedSuspectSince,
   wentMissingInSuspectedOutage,
 } from '../diff/absence.js';
 import { diffContactFields } from '../form/contact-fingerprint.js';
@@ -180,10 +180,7 @@ export class ContactListPoller {
       list.reader.present,
       known.deletionsConfirmedAt,
     );
-    const suspectBefore = suspectSinceUnlessDeletionsConfirmed(
-      known.suspectSince,
-      known.deletionsConfirmedAt,
-    );
+    const suspectBefore = unconfirmedSuspectSince(known.suspectSince, known.deletionsConfirmedAt);
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
     // Of several consecutive suspect lists, only the first one is treated as a replacement. The lists may be suspect
     // for days, and a contact that first appears in a later suspect list is really new.

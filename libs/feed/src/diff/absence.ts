@@ -191,7 +191,7 @@ export function areTooManyElementsMissing(
  * clock; undefined if not too many are missing
  * @param deletionsConfirmedAt when deletions were last confirmed, in milliseconds since 1970 by Redis' clock
  */
-export function suspectSinceUnlessDeletionsConfirmed(
+export function unconfirmedSuspectSince(
   suspectSince: number | undefined,
   deletionsConfirmedAt = 0,
 ): number | undefined {

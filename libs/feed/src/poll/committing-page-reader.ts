@@ -153,7 +153,7 @@ export class CommittingPageReader {
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPageRead | undefined> {
     // If an earlier read found a message that upstream fails to return, this message probably makes the page fail.
     // The page is then not retried, because retries would fail too.
-    const isPatient = !this.wasRetried(page) && !hasFailingMessage(this.state.pollState);
+    const isPatient = !this.wasRetried(page) && !hasMessageThatAlwaysFails(this.state.pollState);
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
     for (let races = 0; races < MAX_COMMIT_CONFLICTS;) {
       if (!(await this.refreshState())) return undefined;
@@ -365,7 +365,7 @@ export class CommittingPageReader {
 }
 
 /** Returns true if an earlier read left out a message of the contact, because every request for the message failed. */
-export function hasFailingMessage({ unreadable }: Pick<PollState, 'unreadable'>): boolean {
+export function hasMessageThatAlwaysFails({ unreadable }: Pick<PollState, 'unreadable'>): boolean {
   return addUnreadableElementHashes(unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0;
 }
 

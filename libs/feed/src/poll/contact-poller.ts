@@ -1,7 +1,7 @@
 import type { Logger } from '#platform';
 import type { MessagePage } from '#upstream';
 import { isOutageMoreLikelyThanDeletions } from '../diff/absence.js';
-import { hasFailingMessage } from './committing-page-reader.js';
+import { hasMessageThatAlwaysFails } from './committing-page-reader.js';
 import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
@@ -397,7 +397,7 @@ function planOf({ state, resync, lookup }: PollStart): HeadPlan {
     ...(pollState.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
     known: resync === undefined ? storedMessages : 0,
     isFirst: state.emitAfter !== undefined || resync !== undefined,
-    hasFailingMessage: hasFailingMessage(pollState),
+    hasMessageThatAlwaysFails: hasMessageThatAlwaysFails(pollState),
     ignoresLimit: extension.ignoresLimit === true,
     ...(limit === undefined ? {} : { limit }),
     ...(headLimit === undefined || headLimit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE

@@ -9,7 +9,7 @@ import {
   createMessageDeletionEvent,
   isAccountSuspect,
   createAccountSuspectEvent,
-  suspectSinceUnlessDeletionsConfirmed,
+  unconfirmedSuspectSince,
 } from '../diff/absence.js';
 import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
@@ -341,8 +341,7 @@ export class PollCommitter {
     // are new, not missing.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
-    const isListSuspect =
-      suspectSinceUnlessDeletionsConfirmed(listSuspectSince, deletionsConfirmedAt) !== undefined;
+    const isListSuspect = unconfirmedSuspectSince(listSuspectSince, deletionsConfirmedAt) !== undefined;
     // If upstream shows no message of this contact, that alone does not indicate an outage. An outage is
     // likely if the account is already suspect, or if upstream shows no message of any contact.
     const empty = seen.size === 0;
@@ -351,10 +350,7 @@ export class PollCommitter {
     // rounded in the same way.
     const confirmedAt = Math.ceil(deletionsConfirmedAt / 1_000) * 1_000;
     const lastShownAt = Math.max(messagesShownAt, confirmedAt);
-    const suspectSince = suspectSinceUnlessDeletionsConfirmed(
-      state.pollState.suspectSince,
-      deletionsConfirmedAt,
-    );
+    const suspectSince = unconfirmedSuspectSince(state.pollState.suspectSince, deletionsConfirmedAt);
     return classifyMissingMessages({
       contactId,
       known,

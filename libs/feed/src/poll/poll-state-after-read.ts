@@ -1,4 +1,4 @@
-import { type AbsenceResult, suspectSinceUnlessDeletionsConfirmed } from '../diff/absence.js';
+import { type AbsenceResult, unconfirmedSuspectSince } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState } from '../feed-store.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
@@ -80,7 +80,7 @@ function suspectSinceAfterRead({ state, absence }: PollStateInput): number | und
   const { pollState, now, deletionsConfirmedAt } = state;
   if (absence === undefined) return pollState.suspectSince;
   if (absence.suspected === 0) return undefined;
-  return suspectSinceUnlessDeletionsConfirmed(pollState.suspectSince, deletionsConfirmedAt) ?? now;
+  return unconfirmedSuspectSince(pollState.suspectSince, deletionsConfirmedAt) ?? now;
 }
 
 /**

@@ -69,7 +69,7 @@ export interface HeadPlan {
   /** Number of consecutive failed reads of the newest messages before this read. */
   failures: number;
   /** True if an earlier read found a message that upstream fails to return. */
-  hasFailingMessage: boolean;
+  hasMessageThatAlwaysFails: boolean;
   /** True if upstream is known to ignore the limit: its pages then have `pageSize` messages. */
   ignoresLimit: boolean;
 }
@@ -344,7 +344,7 @@ class HeadWalk {
    * failed read, the cause may be something else.
    */
   private isMessageSuspected(): boolean {
-    return this.plan.failures > 0 || this.plan.hasFailingMessage;
+    return this.plan.failures > 0 || this.plan.hasMessageThatAlwaysFails;
   }
 
   /** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
@@ -383,9 +383,9 @@ class HeadWalk {
     const longest = isCapped
       ? pageSize
       : Math.max(pageSize, Math.min(this.plan.longestPage, DOCUMENTED_MAX_MESSAGES_PER_PAGE));
-    // The maximum page length of upstream may be between the documented limit and the large limit. So a page that
-    // was requested with the large limit is certainly the last one only if an earlier page of the account was
-    // longer.
+    // A page that is shorter than its limit is usually the last one. But if more messages than the documented maximum
+    // are requested, upstream may cut pages to a length that is not known. Such a page is certainly the last one only
+    // if an earlier page of the account was longer.
     const maxCount =
       first.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? Math.min(first.limit, this.plan.longestPage) : longest;
     // A page that was requested with a reduced limit does not show where the list ends.

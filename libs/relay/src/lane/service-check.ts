@@ -41,13 +41,13 @@ export function checkServiceBeforePost(
 
 /**
  * Returns a hash of the upstream address that the account had when the send was stored or last resent.
- * @param unknown value to return if the send has no address, because an older version of the software stored the send
+ * @param fallback value to return if no address was stored with the send, because an older build stored it
  */
 export function upstreamAddressHashStoredWithSend(
   { order, state }: SendRecord,
-  unknown: string | undefined,
+  fallback: string | undefined,
 ): string | undefined {
-  return state.resentTo ?? order.upstream ?? unknown;
+  return state.resentTo ?? order.upstream ?? fallback;
 }
 
 /**

@@ -98,9 +98,8 @@ export interface BudgetUsage {
   /** Recent requests per second, as a moving average. The weight of a request halves every ten seconds. */
   used: number;
   /**
-   * The part of {@link used} that competes with the first requests of polls for tokens: all requests except these
-   * first requests. A read of older messages counts only if a poll was waiting for a token when the read took its
-   * token.
+   * The part of {@link used} that leaves fewer tokens for the first requests of polls: all requests but these first
+   * requests. A read of older messages is included only if a poll was waiting when the read took its token.
    */
   usedByOthers: number;
   /**

@@ -66,7 +66,7 @@ export class DeliveryRunner {
   /** The running claims, at most one per endpoint. See {@link keyOf} for the keys. */
   private readonly runs = new Map<string, WorkRun>();
   /** The endpoints that have running attempts but got no slot for further deliveries. */
-  private readonly short = new Map<string, { account: string; endpointId: string }>();
+  private readonly waitingForSlot = new Map<string, { account: string; endpointId: string }>();
   /** The delivery attempts that are running now. */
   private readonly attempts = new Set<Promise<void>>();
   private readonly recorder: AttemptRecorder;
@@ -169,11 +169,11 @@ export class DeliveryRunner {
     while (more && !this.draining) {
       const room = await this.slots.acquire(key, MAX_CLAIMED);
       if (room === 0) {
-        // Attempts of the endpoint are running in this process. When one of them ends, its slot becomes free and the
-        // claim continues.
-        if (this.slots.isUsedBy(key)) this.short.set(key, { account, endpointId });
-        // No attempt of the endpoint is running here, so no end of an attempt continues the claim: the last one has
-        // just ended, or this process began to shut down. So a worker is woken to claim the deliveries.
+        // If attempts of the endpoint are running in this process, more deliveries are claimed when one of them ends and
+        // frees its slot.
+        if (this.slots.isUsedBy(key)) this.waitingForSlot.set(key, { account, endpointId });
+        // Otherwise, the last attempt has just ended, or this process began to shut down. So a worker is woken to claim
+        // the deliveries.
         else await this.wake(account, endpointId, 0);
         return;
       }
@@ -283,10 +283,10 @@ export class DeliveryRunner {
   /** Releases slots of an endpoint, and continues the claims of endpoints that got no slot for further deliveries. */
   private releaseSlots(ofKey: string, count: number): void {
     this.slots.release(ofKey, count);
-    for (const [key, { account, endpointId }] of this.short) {
+    for (const [key, { account, endpointId }] of this.waitingForSlot) {
       if (this.slots.isFull) return;
       if (!this.slots.hasSlotFor(key)) continue;
-      this.short.delete(key);
+      this.waitingForSlot.delete(key);
       this.tryWork(account, [endpointId]);
     }
   }
