@@ -319,14 +319,20 @@ export class CommittingPageReader {
   }
 
   /**
-   * Commits a new baseline, because upstream returns messages of the contact, but none of the known ones. The pages
-   * that waited for their commit become the new snapshot.
+   * Commits the pages that waited for their commit. They become a new baseline, because upstream returns messages of the
+   * contact, but none of the known ones. If another read has taken a new baseline meanwhile, so that few messages are
+   * known, the pages are compared with that baseline.
    * @returns always false, because a later read must go through all pages again
    */
-  async startNewBaseline(): Promise<false> {
+  async commitHeldPages(): Promise<false> {
     const served = this.heldPages.flatMap(({ items }) => items);
-    const start = { ...this.startOf(), resync: MESSAGES_REPLACED_REASON };
-    await this.committer.commit(start, this.readingOf(served), new Map(), 'page');
+    const { storedMessages } = this.state;
+    const isReplaced = isOutageMoreLikelyThanDeletions(storedMessages, storedMessages);
+    const start = { ...this.startOf(), ...(isReplaced ? { resync: MESSAGES_REPLACED_REASON } : {}) };
+    const { account, contactId } = start;
+    const ids = served.map(({ id }) => id);
+    const known = isReplaced ? new Map() : await this.store.knownMessages(account, contactId, ids);
+    await this.committer.commit(start, this.readingOf(served), known, 'page');
     return false;
   }
 

@@ -220,7 +220,7 @@ export class DeepRead {
     for (let passes = 1; passes <= MAX_PASSES; passes += 1) {
       const pages = await this.pass();
       if (pages === 'stopped') return false;
-      if (this.pages.showsOtherMessages) return this.pages.startNewBaseline();
+      if (this.pages.showsOtherMessages) return this.pages.commitHeldPages();
       // If an element could not be parsed, it may be one of the missing messages. Missing messages are then
       // no reason to read the pages again.
       const isWhole = this.reader.skipped === 0;
