@@ -116,9 +116,9 @@ class ProcessRun {
   }
 
   /**
-   * Stops the process gracefully. If the process has not stopped in time, it exits, even if its start has not ended:
-   * a start may wait for Redis without a limit, and not every part of it ends early. Only the first call has an effect, because after Ctrl-C a process gets two
-   * signals: one from the terminal and one from its parent process.
+   * Stops the process gracefully. If the process has not stopped in time, it exits, even if its start has not ended: a
+   * start may wait for Redis without a limit, and not every part of it ends early. Only the first call has an effect,
+   * because after Ctrl-C a process gets two signals: one from the terminal and one from its parent process.
    */
   private end(reason: string): void {
     if (this.ending) return;
