@@ -46,7 +46,7 @@ it('a file that is opened after the time limit is closed', async () => {
   expect(await closed).toBe('a file');
 });
 
-it('a later file system call waits until the directory no longer hangs, and ignores its error', async () => {
+it('a file system call that is put off while the directory hangs is made afterwards, and does not throw if it fails', async () => {
   const calls = new FileCallLimiter({ callMs: 20, waitMs: 20 });
   const ends: (() => void)[] = [];
   const hanging = (): Promise<void> => new Promise((end) => ends.push(end));

@@ -90,7 +90,7 @@ interface ReadLimits {
   timeoutMs: number;
   /** End of the time to wait, as returned by `performance.now()`. */
   deadline: number;
-  /** Aborts the last read, and each read if the caller aborts. */
+  /** Ends each read if the caller aborts, or if the time to wait and {@link LAST_READ_MS} have passed. */
   limit: AbortSignal;
   /** The caller's signal. */
   signal: AbortSignal | undefined;

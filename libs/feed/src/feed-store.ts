@@ -141,9 +141,9 @@ export interface UnidentifiedContacts {
   /** When the last read of the contact list started; see {@link Recipient.listReadAt}. */
   listReadAt?: number;
   /**
-   * The contacts of which neither a phone number nor a message is known. A phone number that several contacts have
-   * does not count as known, because it may be the account's own. Deleted contacts are left out. `isMissing` is true
-   * if the last contact list did not contain the contact.
+   * The contacts of which neither a phone number nor a message is known. A phone number in the fields of several
+   * contacts does not count as known, because it may be the phone number of the account itself. Deleted contacts are
+   * left out. `isMissing` is true if the last contact list did not contain the contact.
    */
   contacts: Recipient['contacts'];
 }

@@ -401,8 +401,8 @@ export class PollCommitter {
 }
 
 /**
- * Returns how the commit changes the baseline of the contact. `{ emitAfter }`: a new baseline begins. `over`:
- * the baseline is complete, because all pages were read. `unchanged`: neither.
+ * Returns how the commit changes the baseline of the contact. `{ emitAfter }`: starts a new baseline, which contains
+ * the messages up to this time. `over`: completes the baseline, because all pages were read. `unchanged`: neither.
  */
 function baselineAfter({ state, resync }: PollStart, reading: PagesRead): PollCommit['baseline'] {
   const { fullRead, date, firstDate = date } = reading;

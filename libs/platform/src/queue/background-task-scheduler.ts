@@ -28,8 +28,8 @@ export class BackgroundTaskScheduler {
   /** When the last write to the agenda ended, by `performance.now()`. */
   private writtenAt = -Infinity;
   /**
-   * Minimum time between two writes to the agenda, in milliseconds. If a waiting task must be written sooner, the
-   * time is reduced until the next write.
+   * Minimum time between the last write to the agenda and the next one, in milliseconds. It is shorter than usual if
+   * a waiting task must be written sooner, and is reset by the write.
    */
   private gapMs = MAX_WRITE_DELAY_MS;
   private timer: NodeJS.Timeout | undefined;

@@ -138,7 +138,7 @@ describe('the first send in a lane', () => {
     expect(stepOf({ notBefore: NOW + 5 }, { createdAt: NOW - MAX_AGE }, head)).toEqual({ kind: 'recheck' });
   });
 
-  it('does not expire if it was queued before a Redis restart and a different service is now at the upstream address', () => {
+  it('is ended by the service check, not by its expiry, if it was queued for another service before a Redis restart', () => {
     const services = new Map([
       ['stored', 'service 1'],
       ['current', 'service 2'],
