@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { accountKeys, type AccountKeys } from '#platform';
 import { RedisBackup } from '../../support/redis-backup.js';
 import { eventually } from '../../support/eventually.js';
@@ -195,7 +195,49 @@ describe('a worker', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
-  it('takes a new baseline and emits no old message if the newest messages of a contact are all unknown', async () => {
+  describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('order of messages: %s', (order) => {
+    it.each([
+      [30, 30],
+      [30, 12],
+      [15, 15],
+      [30, 130],
+    ])(
+      'takes a new baseline and emits no old message if upstream replaced all %d messages of a contact by %d others',
+      async (before, after) => {
+        const { harness } = here;
+        harness.control('settings', { order });
+        const { contactId, ids } = await here.createKnownContact(before);
+        harness.control('messages/delete', { ids });
+        here.createOldMessages(contactId, after);
+        await harness.sweep();
+        await harness.sweep();
+        expect(await harness.eventTypes()).toEqual(['contact.resynced']);
+        const fresh = harness.createMessages(contactId);
+        await harness.sweep();
+        await harness.sweep();
+        expect(await here.messageEvents()).toEqual(received(fresh));
+      },
+    );
+
+    it('emits each message that arrives after all messages of a contact were deleted', async () => {
+      const { harness } = here;
+      harness.control('settings', { order });
+      const { contactId, ids } = await here.createKnownContact(30);
+      harness.control('messages/delete', { ids });
+      const fresh = harness.createMessages(contactId, { count: 3, intervalMs: 10 });
+      await harness.sweep();
+      await harness.sweep();
+      expect(await here.messageEvents()).toEqual(received(fresh));
+    });
+  });
+});
+
+describe('in a list whose messages have no timestamps', () => {
+  beforeEach(() => {
+    here.harness.control('settings', { order: 'random', timestampFormat: 'absent' });
+  });
+
+  it('many other messages in place of the known ones are a new baseline', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(30);
     harness.control('messages/delete', { ids });
@@ -203,7 +245,14 @@ describe('a worker', () => {
     await harness.sweep();
     await harness.sweep();
     expect(await harness.eventTypes()).toEqual(['contact.resynced']);
-    const fresh = harness.createMessages(contactId);
+  });
+
+  it('a few other messages in place of the known ones are new', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(30);
+    harness.control('messages/delete', { ids });
+    const fresh = here.createOldMessages(contactId, 3);
+    await harness.sweep();
     await harness.sweep();
     expect(await here.messageEvents()).toEqual(received(fresh));
   });

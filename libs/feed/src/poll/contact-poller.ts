@@ -306,6 +306,10 @@ export class ContactPoller {
     if (served.length === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
+    // Messages without timestamps emit no events in a new baseline. So a list of such messages that has become much
+    // shorter is not a new baseline: its messages were deleted, and the ones that it shows now are new.
+    const areDated = served.some(({ timestamp }) => timestamp !== undefined);
+    if (!areDated && served.length * 2 < present) return false;
     return isOutageMoreLikelyThanDeletions(present, present) && served.every(({ id }) => !known.has(id));
   }
 }
@@ -396,6 +400,7 @@ function planOf({ state, resync, lookup }: PollStart): HeadPlan {
     // is therefore set to `unknown`, so that the read begins at page 1 instead of at the last page.
     ...(pollState.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
     known: resync === undefined ? storedMessages : 0,
+    knowsMany: resync === undefined && isOutageMoreLikelyThanDeletions(storedMessages, storedMessages),
     isFirst: state.emitAfter !== undefined || resync !== undefined,
     hasMessageThatAlwaysFails: hasMessageThatAlwaysFails(pollState),
     ignoresLimit: extension.ignoresLimit === true,

@@ -39,6 +39,7 @@ class Pages {
       ...{
         order,
         known: this.known.size,
+        knowsMany: this.known.size > 10,
         length: this.known.size,
         pageSize: this.cap,
         longestPage: this.cap,
@@ -275,6 +276,33 @@ describe('a read of the newest messages', () => {
     const pages = contact('newestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
     expect(await pages.head('newestFirst')).toMatchObject({ metNoKnownMessage: true });
+  });
+
+  it.each([
+    ['oldestFirst', 'oldestFirst', 30],
+    ['oldestFirst', 'oldestFirst', 100],
+    ['oldestFirst', 'unsorted', 15],
+    ['newestFirst', 'unsorted', 45],
+    ['newestFirst', 'unknown', 45],
+  ] as const)(
+    'of a list that is %s, of which it assumes that it is %s, and that had %d messages, reports that it found no known message at its end',
+    async (order, assumed, known) => {
+      const pages = contact(order, 45, 45);
+      for (let n = 0; n < known; n += 1) pages.known.add(`gone${n}`);
+      const read = await pages.head(assumed);
+      expect([read.metNoKnownMessage, idsOf(read).length]).toEqual([true, 45]);
+      pages.known = new Set(['m26', ...pages.known]);
+      expect(await pages.head(assumed)).toMatchObject({ metNoKnownMessage: false });
+    },
+  );
+
+  it('does not fail, and draws no conclusion, if a page fails on which it looks for known messages', async () => {
+    const pages = contact('oldestFirst', 45, 45);
+    for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
+    pages.before = (_, page) => {
+      if (page === 2) throw new UpstreamStatusError(500, '', undefined);
+    };
+    expect(await pages.head('unsorted')).toMatchObject({ metNoKnownMessage: false, coversAllNew: false });
   });
 
   it('ends if upstream ignores the page number and always returns the first page', async () => {

@@ -40,6 +40,8 @@ export interface HeadPlan {
   hasMisplacedMessages: boolean;
   /** Number of messages of the contact that are known before this read. */
   known: number;
+  /** True if so many messages are known that a list without any of them means that upstream has replaced them all. */
+  knowsMany: boolean;
   /**
    * Number of messages in the contact's list at the last read of all pages. If the list is oldest first, the
    * number at the last read of the newest messages.
@@ -106,7 +108,10 @@ export interface HeadRead {
   ignoresLimit: boolean;
   /** True if this read found all new messages. If false, a read of all pages is needed. */
   coversAllNew: boolean;
-  /** True if a newest-first list was read to its end, and no page ended in a known message. */
+  /**
+   * True if the list was read to its end, and, if it is newest first, no page ended in a known message. If it is in
+   * another order, no page contained one.
+   */
   metNoKnownMessage: boolean;
   skipped: number;
   unreadable: readonly string[];
@@ -128,6 +133,9 @@ export interface HeadRead {
  * - Newest first: from page 1 on, until a page ends in a known message or the list ends.
  * - Oldest first: from the page that was the last one at the previous read to the end of the list.
  * - Other orders: page 1. This is enough only if the page contains the whole list.
+ *
+ * If none of these messages is known although many messages of the contact are, reads on until a known message is met
+ * or the list ends, because upstream may have replaced all messages of the contact.
  *
  * A message is new if the snapshot does not contain it. Costs one request in most cases. Several pages are
  * read only if more new messages may follow the first page. Messages may move from one page to another
@@ -194,6 +202,42 @@ class HeadWalk {
     if (this.order === 'oldestFirst') await this.readTail();
     else if (this.order === 'newestFirst') await this.readTop();
     else await this.readFirst();
+    if (this.mayBeReplaced()) await this.lookForKnownMessage();
+  }
+
+  /**
+   * Returns true if no message that was read is known, although many messages of the contact are. A newest-first list
+   * has then been read on already; see {@link readFurtherPages}.
+   */
+  private mayBeReplaced(): boolean {
+    const { knowsMany, isFirst } = this.plan;
+    const { seen, knownCount } = this.pages;
+    return knowsMany && !isFirst && this.order !== 'newestFirst' && seen.size > 0 && knownCount === 0;
+  }
+
+  /**
+   * Reads the list from page 1 until a page contains a known message or the list ends. Sets {@link metNoKnownMessage}
+   * if the list ends first.
+   */
+  private async lookForKnownMessage(): Promise<void> {
+    this.pages.beginPass();
+    try {
+      let last: PageRead | undefined;
+      let unreadable = 0;
+      for (let page = 1; page <= MAX_PAGES && unreadable < MAX_CONSECUTIVE_UNREADABLE_PAGES; page += 1) {
+        const read = await this.take(page, this.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE);
+        if (this.pages.knownCount > 0) return;
+        unreadable = read.ids.length === 0 ? unreadable + 1 : 0;
+        if (read.count > 0 && (!read.repeats || read.ids.length === 0)) last = read;
+        else if (read.count > 0 || last === undefined || !(await this.pages.continuesAfter(last, page))) {
+          this.metNoKnownMessage = true;
+          return;
+        }
+      }
+    } catch (error) {
+      // A page that upstream fails to return must not stop the polls. A read of all pages skips its message.
+      if (!mayBeCausedByPageSize(error)) throw error;
+    }
   }
 
   private async take(page: number, limit: number): Promise<PageRead> {
