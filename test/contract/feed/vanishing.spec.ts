@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ContactListPoller, MIN_ABSENCE_UNTIL_DELETED_MS } from '#feed';
+import { ContactListPoller, type FeedSource, MIN_ABSENCE_UNTIL_DELETED_MS } from '#feed';
 import { NO_ROW_UPDATE } from '#conversations';
 import { accountKeys } from '#platform';
+import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './feed-harness.js';
 import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
@@ -103,6 +104,21 @@ describe('a missing message', () => {
     expect(state?.pollState.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
   });
 
+  it('is not emitted as deleted by a read that began less than a minute after the first read without the message', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(25);
+    harness.control('messages/delete', { id: ids[20] });
+    await here.readAllMinutesApart(contactId, 1);
+    harness.store.aheadMs += MIN_ABSENCE_UNTIL_DELETED_MS / 2;
+    const slow = here.afterPage(2, () => {
+      harness.store.aheadMs += MIN_ABSENCE_UNTIL_DELETED_MS;
+    });
+    await harness.poller(slow, 'silent', { sweepMs: 0 }).runDeepRead(ACCOUNT, contactId, 'poll');
+    expect(await typesOf()).toEqual([]);
+    await here.readAllMinutesApart(contactId, 1);
+    expect(await typesOf()).toEqual(['message.deleted']);
+  });
+
   it('causes no event if the message returns before message.deleted, and one message.updated if the message returns afterwards', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
@@ -150,6 +166,34 @@ describe('one of the newest messages that is deleted just before older messages 
 });
 
 describe('a missing contact', () => {
+  it('is not emitted as deleted by a list that is read less than the minimum time after the end of the first read without it', async () => {
+    const { harness } = here;
+    const absenceMs = 400;
+    const contactId = harness.createContact(NUMBER);
+    await lists(1);
+    let deletedAt: number | undefined;
+    const source: FeedSource = {
+      ...harness.source,
+      listContacts: async (...args) => {
+        const askedAt = performance.now();
+        // The first read without the contact waits for its reply, in which time the contact is deleted.
+        await eventually('the reply is late', () =>
+          Promise.resolve(deletedAt !== undefined || performance.now() - askedAt > absenceMs),
+        );
+        if (deletedAt === undefined) harness.control('contacts/delete', { contactId });
+        deletedAt ??= performance.now();
+        return harness.source.listContacts(...args);
+      },
+    };
+    const slow = new ContactListPoller(harness.store, source, absenceMs);
+    await slow.poll(ACCOUNT);
+    await eventually('the contact is emitted as deleted', async () => {
+      await slow.poll(ACCOUNT);
+      return (await typesOf()).includes('contact.deleted');
+    });
+    expect(performance.now() - (deletedAt ?? 0)).toBeGreaterThan(absenceMs);
+  });
+
   it('that returns after contact.deleted causes contact.created, but no events of its known messages', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER, { name: 'Ann' });

@@ -56,6 +56,8 @@ export type FindAddedAt = (account: string) => Promise<number | undefined>;
 /** What a comparison of one contact list with the stored snapshot found. */
 interface ListVerdict {
   known: KnownContacts;
+  /** When the read of the list ended, in milliseconds since 1970 by Redis' clock. */
+  endedAt: number;
   tracker: VolatileContactFieldTracker;
   missing: readonly [id: string, before: ListedContact][];
   /**
@@ -119,6 +121,7 @@ export class ContactListPoller {
 
   /** Reads the contact list and commits the result. Returns false if another list was committed meanwhile. */
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
+    const startedAt = performance.now();
     const known = await this.store.knownContacts(account);
     const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_VOLATILE_CONTACT_FIELDS;
     // The reply may contain several lists, and only its end shows which of them is the contact list. A reader is
@@ -129,8 +132,9 @@ export class ContactListPoller {
       () => new SnapshotComparingContactReader(known, new VolatileContactFieldTracker(volatility)),
     );
     const { tracker } = list.reader;
+    const endedAt = known.now + Math.round(performance.now() - startedAt);
     try {
-      const done = await this.commit(account, known, list, tracker);
+      const done = await this.commit(account, known, list, tracker, endedAt);
       if (done) await this.storeVolatility(account, tracker, list.reader.count);
       return done;
     } finally {
@@ -161,12 +165,14 @@ export class ContactListPoller {
 
   /**
    * Commits the result of a read of the contact list. Returns false if another list was committed meanwhile.
+   * @param endedAt when the read ended, in milliseconds since 1970 by Redis' clock
    */
   private async commit(
     account: string,
     known: KnownContacts,
     list: ContactList<SnapshotComparingContactReader>,
     tracker: VolatileContactFieldTracker,
+    endedAt: number,
   ): Promise<boolean> {
     // Upstream's clock is preferred, because `listedAt` is compared with the timestamps of messages, which come
     // from upstream.
@@ -188,11 +194,11 @@ export class ContactListPoller {
       isOtherService ||
       (isSuspect && suspectBefore === undefined && 2 * list.reader.newCount >= missing.length);
     const verdict: ListVerdict = {
-      ...{ known, tracker, missing, isReplaced },
+      ...{ known, endedAt, tracker, missing, isReplaced },
       areSomeUnscheduled: list.reader.present > known.scheduled,
       isOutageLikely: isSuspect,
       suspectBefore,
-      unreadable: updateUnreadableElementHistory(known.unreadable, list.skipped, known.now),
+      unreadable: updateUnreadableElementHistory(known.unreadable, list.skipped, endedAt),
       emitAfter: await this.emitAfter(account, known, listedAt, isReplaced),
     };
     const suspicion = isSuspect ? suspicionOf(known, missing.length) : undefined;
@@ -294,17 +300,18 @@ export class ContactListPoller {
 
   private async updateOfMissing(
     account: string,
-    { known, isOutageLikely, suspectBefore, unreadable }: ListVerdict,
+    { known, endedAt, isOutageLikely, suspectBefore, unreadable }: ListVerdict,
     id: string,
     before: ListedContact,
   ): Promise<ContactUpdate | undefined> {
     const update = { id, numbers: [] };
     if (before.missingSince === undefined) {
-      return { ...update, listed: { ...before, missingSince: known.now } };
+      return { ...update, listed: { ...before, missingSince: endedAt } };
     }
     if (isOutageLikely || mayMissingContactBeUnreadable(unreadable, before.missingSince)) return undefined;
     if (wentMissingInSuspectedOutage(before, suspectBefore))
-      return { ...update, listed: { ...before, missingSince: known.now } };
+      return { ...update, listed: { ...before, missingSince: endedAt } };
+    // From the end of the earlier read to the beginning of this one: each of them may have waited for a long time.
     if (known.now - before.missingSince < this.absenceMs) return undefined;
     const record = await this.store.contactRecord(account, id);
     const last: unknown = JSON.parse(record?.raw ?? '{}');

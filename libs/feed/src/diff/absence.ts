@@ -10,13 +10,15 @@ export interface AbsenceInput {
   known: ReadonlyMap<string, KnownMessage>;
   /** Ids of the messages that the read of all pages returned. */
   seen: Pick<ReadonlySet<string>, 'has' | 'size'>;
+  /** When the read of all pages began, in milliseconds since 1970 by Redis' clock. */
+  startedAt: number;
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
   /** New revisions are above this number, because lower revisions may belong to lost events. */
   revisionFloor: number;
   /**
-   * A message counts as deleted if two reads of all pages do not contain it. This is the minimum time between
-   * these two reads, in milliseconds.
+   * A message counts as deleted if two reads of all pages do not contain it. This is the minimum time from the end of
+   * the first to the beginning of the second, in milliseconds.
    */
   minApartMs: number;
   /**
@@ -137,7 +139,7 @@ export function classifyMissingMessages(input: AbsenceInput): AbsenceResult {
     } else if (wentMissingInSuspectedOutage(before, input.suspectSince)) {
       result.known.set(id, { ...before, missingSince: input.now });
       waiting += 1;
-    } else if (input.now - before.missingSince < input.minApartMs) {
+    } else if (input.startedAt - before.missingSince < input.minApartMs) {
       waiting += 1;
     } else if (before.missingSince > lastShownAt) {
       // Since the message went missing, upstream has returned no message of any contact. An outage is more

@@ -333,7 +333,7 @@ export class PollCommitter {
   private absences(
     { contactId, state }: PollStart,
     reading: PagesRead,
-    { seen, knownBefore }: FullRead,
+    { seen, knownBefore, startedAt }: FullRead,
     all: ReadonlyMap<string, KnownMessage>,
     revisionFloor: number,
   ): AbsenceResult {
@@ -355,6 +355,7 @@ export class PollCommitter {
       contactId,
       known,
       seen,
+      startedAt,
       now: state.now,
       revisionFloor,
       minApartMs: this.settings.absenceMs,

@@ -7,7 +7,7 @@
 export interface UnreadableElementHistory {
   /** Number of unreadable elements in the contact list at the last read. */
   count: number;
-  /** When the last read of the contact list began, in milliseconds since 1970 by Redis' clock. */
+  /** When the last read of the contact list ended, in milliseconds since 1970 by Redis' clock. */
   at: number;
   /** Number of unreadable elements in the contact list before the first entry of {@link rises}. */
   base: number;
@@ -20,7 +20,7 @@ export interface UnreadableElementHistory {
 
 interface CountRise {
   /**
-   * Times at which two consecutive reads of the contact list began: the last read before the number of
+   * Times at which two consecutive reads of the contact list ended: the last read before the number of
    * unreadable elements rose, and the first read after that. In milliseconds since 1970 by Redis' clock.
    */
   from: number;
@@ -34,7 +34,7 @@ const MAX_RISES = 20;
  * Returns the history of unreadable elements after one more read of the contact list.
  * @param before history before the read; undefined at the first read
  * @param count number of unreadable elements that the read found
- * @param at when the read began, in milliseconds since 1970 by Redis' clock
+ * @param at when the read ended, in milliseconds since 1970 by Redis' clock
  */
 export function updateUnreadableElementHistory(
   before: UnreadableElementHistory | undefined,
