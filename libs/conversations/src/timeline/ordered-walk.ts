@@ -24,7 +24,7 @@ const MIN_PAGE_LIMIT = 8;
 
 /**
  * Thrown if a list of messages cannot be read in order of time: a message has no timestamp, the list is not
- * sorted by time, or upstream's pages are too small.
+ * sorted by time, upstream's pages are too small, or a page has only unreadable elements.
  */
 export class CannotReadInTimeOrderError extends Error {
   constructor() {
@@ -75,7 +75,7 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
 /**
  * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests`
  * requests. Ends as soon as half of the wanted messages are found, because each further page costs a request.
- * @throws {CannotReadInTimeOrderError} if the list is not sorted, or its pages are very small
+ * @throws {CannotReadInTimeOrderError}
  * @throws {MessagesUnavailableError} if no page could be read
  */
 export async function readSortedMessageList(
@@ -240,10 +240,12 @@ class OrderedWalk {
     const isFirst = request.page === 1;
     const size = this.fixedSize ?? request.limit;
     const ends = this.endsList(request, count);
+    const hasOldest = this.isNewestFirst ? ends : isFirst;
+    // Without a message, the page cannot be connected to its neighbours.
+    if (count > 0 && messages.length === 0 && !hasOldest) throw new CannotReadInTimeOrderError();
     return {
-      ...{ request, messages, count, start: (request.page - 1) * size },
+      ...{ request, messages, count, start: (request.page - 1) * size, hasOldest },
       hasNewest: this.isNewestFirst ? isFirst : ends,
-      hasOldest: this.isNewestFirst ? ends : isFirst,
     };
   }
 

@@ -42,11 +42,14 @@ class Paging {
     listing: FakeListing,
     changes: Changes,
     private readonly limit = 20,
+    /** Number of consecutive unreadable elements in upstream's list. */
+    unreadable = 0,
   ) {
     this.random = seededRandom(seed);
     this.rate = [0.02, 0.1, 0.8][seed % 3] ?? 0;
     this.account = new FakeAccount(listing);
     this.populate();
+    if (unreadable > 0) this.hide(unreadable);
     this.plan(changes);
   }
 
@@ -88,6 +91,17 @@ class Paging {
     if (order === 'unsorted') messages.sort(() => this.random() - 0.5);
     account.list = messages;
     account.length = messages.length;
+  }
+
+  private hide(count: number): void {
+    const { account } = this;
+    const start = Math.floor(this.random() * account.list.length);
+    for (const { id } of account.list.slice(start, start + count)) {
+      account.unreadable.add(id);
+      account.known.delete(id);
+      this.throughout.delete(id);
+      this.throughout.delete(account.claims.get(id) ?? '');
+    }
   }
 
   private plan({ inserts, deletions, binds }: Changes): void {
@@ -199,6 +213,17 @@ describe('A read of all timeline pages returns each entry that exists throughout
       expect(paging.faults.slice(0, 5)).toEqual([]);
     }
   });
+
+  it.each(['newestFirst', 'oldestFirst', 'unsorted'] as const)(
+    'if consecutive elements of the list are unreadable, and the list is %s',
+    async (order) => {
+      for (let seed = 1; seed <= SEEDS; seed += 1) {
+        const paging = new Paging(seed, { order, maxLimit: 20 }, HISTORY, 20, 60);
+        await paging.run();
+        expect(paging.faults.slice(0, 5)).toEqual([]);
+      }
+    },
+  );
 
   it.each([
     ['newestFirst', { inserts: 50, deletions: 0, binds: 1 }],

@@ -128,6 +128,37 @@ describe('A list of messages that cannot be read in order of time', () => {
   });
 });
 
+describe('A page of messages with unreadable elements only', () => {
+  it.each([
+    ['newestFirst', 0],
+    ['newestFirst', 40],
+    ['newestFirst', 80],
+    ['oldestFirst', 0],
+    ['oldestFirst', 40],
+    ['oldestFirst', 80],
+    ['unsorted', 0],
+    ['unsorted', 40],
+    ['unsorted', 80],
+  ] as const)('is skipped if the list is %s and the page begins at index %d', async (order, index) => {
+    const account = accountWith(100, { order, maxLimit: 20 });
+    for (const { id } of account.list.slice(index, index + 20)) {
+      account.unreadable.add(id);
+      account.known.delete(id);
+    }
+    account.log.length = 0;
+    const pages = await all(account);
+    expect(pages.flatMap(idsOf)).toEqual(newestFirst(100).filter((id) => !account.unreadable.has(id)));
+    expect(pages.length).toBeLessThan(10);
+  });
+
+  it('is not read endlessly if upstream ignores the page number', async () => {
+    const account = accountWith(50, { order: 'unsorted', maxLimit: 20 });
+    account.pages.read = () => Promise.resolve({ items: [], count: 20 });
+    account.log.length = 0;
+    expect((await all(account)).length).toBeLessThan(10);
+  });
+});
+
 describe('A timeline of messages that upstream lists in no order', () => {
   it('reads all messages repeatedly until every known message is found, but not endlessly if a message no longer exists', async () => {
     const random = seededRandom(1);

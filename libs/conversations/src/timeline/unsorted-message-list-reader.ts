@@ -43,6 +43,8 @@ export class UnsortedMessageListReader {
   /** Number of messages of the contact's snapshot that were on none of the pages read so far. */
   private missing = Infinity;
   private idsOfPass = new Set<string>();
+  /** Number of elements on the pages that this pass has read. */
+  private elementsOfPass = 0;
   private end: Promise<void> = Promise.resolve();
 
   /**
@@ -82,13 +84,17 @@ export class UnsortedMessageListReader {
     if (this.isTooLarge) throw new MessageListTooLargeError();
     for (let requests = 0; requests < maxRequests && !this.isComplete; requests += 1) {
       const { items, count } = await read(this.page, shape.maxLimit);
-      const isRepeated = count > 0 && items.every(({ id }) => this.idsOfPass.has(id));
+      const isEnd = count === 0 || this.isRepeated(items, shape) || this.endsList(shape, count);
       for (const message of items) {
         this.put(message);
         this.idsOfPass.add(message.id);
       }
-      if (count > 0 && !isRepeated && !this.endsList(shape, count)) this.page += 1;
-      else await this.endPass(presentIds);
+      if (isEnd) {
+        await this.endPass(presentIds);
+        continue;
+      }
+      this.page += 1;
+      this.elementsOfPass += count;
     }
   }
 
@@ -98,6 +104,14 @@ export class UnsortedMessageListReader {
       if ('message' in change) this.put(change.message);
       else this.remove(change.deletedId);
     }
+  }
+
+  /** Returns true if upstream seems to return the same page again: it may ignore the page number. */
+  private isRepeated(items: readonly TimelineMessage[], { length }: ListShape): boolean {
+    // A page with unreadable elements only cannot be recognized. It is skipped, but only up to the list's last known
+    // length.
+    if (items.length === 0) return this.elementsOfPass >= length;
+    return items.every(({ id }) => this.idsOfPass.has(id));
   }
 
   private endsList({ maxLimit, fullPage, length }: ListShape, count: number): boolean {
@@ -113,6 +127,7 @@ export class UnsortedMessageListReader {
     this.passes += 1;
     this.page = 1;
     this.idsOfPass = new Set();
+    this.elementsOfPass = 0;
     const missing = [...(await presentIds())].filter((id) => !this.messages.has(id)).length;
     this.fruitlessPasses = missing < this.missing ? 0 : this.fruitlessPasses + 1;
     this.missing = missing;
