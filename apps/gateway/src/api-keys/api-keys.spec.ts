@@ -4,6 +4,7 @@ import { startTestRedis, type TestRedis } from '../../../../test/support/redis-s
 import { eventually } from '../../../../test/support/eventually.js';
 import { RedisEventLog } from '#events';
 import { WAIT_SETTINGS } from '../events/wait-settings.js';
+import { ConsoleBrowser } from '../fixtures/console.js';
 import { someEvent } from '../fixtures/events.js';
 import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { makeToken } from '../fixtures/tokens.js';
@@ -95,6 +96,20 @@ describe('an API key', () => {
       [await lastUseOf(id), await lastUseOf(idOfToken)].every((at) => typeof at === 'string'),
     );
     expect(Math.abs(Date.parse(String(await lastUseOf(id))) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it.each([
+    [
+      'for the metrics',
+      (key: string) => one.fetch('/metrics', { key, headers: { 'x-forwarded-for': '203.0.113.9' } }),
+    ],
+    ['to sign in to the console', (key: string) => new ConsoleBrowser(one).askToSignIn(key)],
+  ])('is listed with its last use, also if it was used %s', async (_, use) => {
+    const { id, key } = await make({ scopes: ['admin'] });
+    expect((await use(key)).ok).toBe(true);
+    await eventually('the use is recorded', async () =>
+      (await listed()).some((shown) => shown.id === id && typeof shown.lastUsedAt === 'string'),
+    );
   });
 
   it('that is revoked at one gateway is rejected by another gateway at the next request', async () => {

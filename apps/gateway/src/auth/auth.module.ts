@@ -8,6 +8,6 @@ import { SharedChecks } from './shared-checks.js';
 /** What handlers need to check their callers further than `authentication.ts` does. */
 @Module({
   providers: [ApiKeyUseRecorder, CallerLifetimes, ContactAccess, RevocationWatch, SharedChecks],
-  exports: [CallerLifetimes, ContactAccess, SharedChecks],
+  exports: [ApiKeyUseRecorder, CallerLifetimes, ContactAccess, SharedChecks],
 })
 export class AuthModule {}

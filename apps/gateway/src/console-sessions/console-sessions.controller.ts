@@ -16,6 +16,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenSession, Principal, Session, SessionService } from '#accounts';
 import { Audited } from '../audit/audited.js';
+import { ApiKeyUseRecorder } from '../auth/api-key-use-recorder.js';
 import { countForApiKey } from '../auth/authentication.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import { rememberCaller } from '../auth/caller.js';
@@ -46,6 +47,7 @@ export class ConsoleSessionsController {
     @Inject(SESSIONS) private readonly sessions: SessionService,
     @Inject(RATE_LIMIT) private readonly apiKeyLimit: RateLimit,
     @Inject(SignInLimit) private readonly signIns: SignInLimit,
+    @Inject(ApiKeyUseRecorder) private readonly uses: Pick<ApiKeyUseRecorder, 'note'>,
   ) {}
 
   @Post()
@@ -99,13 +101,14 @@ export class ConsoleSessionsController {
     if (found === undefined || !isEnded) throw notFound('session', id);
   }
 
-  /** Authenticates the API key that signs in, and counts the request for it. */
+  /** Authenticates the API key that signs in, records its use, and counts the request for it. */
   private async ownerOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
     const { headers, ip } = request;
     // The cookie must not stand in for the key.
     const given = { ...headers, cookie: undefined };
     const caller = await this.signIns.guard(ip, () => this.authenticator.authenticate(given));
     rememberCaller(request, caller);
+    this.uses.note(caller.keyId);
     if (caller.tokenId !== undefined)
       throw new Problem('forbidden', 'Signing in requires an API key; a token is not enough.');
     await countForApiKey(this.apiKeyLimit, caller, reply);

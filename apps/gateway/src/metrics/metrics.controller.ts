@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKeyAuthenticator } from '#accounts';
 import { METRICS_UNAUTHORIZED_MESSAGE, MetricsAuthorizer, type PromMetrics } from '#metrics';
 import type { GatewayEnvironment } from '#platform';
+import { ApiKeyUseRecorder } from '../auth/api-key-use-recorder.js';
 import { Public } from '../auth/require-scope.js';
 import { ApiPublicProblems } from '../problems/api-problems.js';
 import { Problem } from '../problems/problem.js';
@@ -22,8 +23,15 @@ export class MetricsController {
     @Inject(StateMetrics) private readonly state: StateMetrics,
     @Inject(ENVIRONMENT) environment: GatewayEnvironment,
     @Inject(API_KEYS) keys: ApiKeyAuthenticator,
+    @Inject(ApiKeyUseRecorder) uses: Pick<ApiKeyUseRecorder, 'note'>,
   ) {
-    this.authorization = new MetricsAuthorizer(environment, keys);
+    this.authorization = new MetricsAuthorizer(environment, {
+      authenticate: async (key) => {
+        const caller = await keys.authenticate(key);
+        if (caller !== undefined) uses.note(caller.keyId);
+        return caller;
+      },
+    });
   }
 
   @Get()
