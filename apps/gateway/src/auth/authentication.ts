@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
+import { isUnder, isVersioned } from '../http/request-path.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import type { ApiKeyUseRecorder } from './api-key-use-recorder.js';
 import type { Authenticator } from './authenticator.js';
@@ -107,16 +108,7 @@ function assertPermitted(caller: Principal, request: FastifyRequest): void {
     throw new Problem('forbidden', 'A token that is restricted to contacts does not permit this operation.');
 }
 
-function isVersioned(request: FastifyRequest): boolean {
-  return isUnder('/v1', request);
-}
-
 /** True for a documentation page. A library registers these routes, so they cannot declare that they are public. */
 function isDocs(request: FastifyRequest): boolean {
   return isUnder('/docs', request);
-}
-
-function isUnder(path: string, request: FastifyRequest): boolean {
-  const route = request.routeOptions.url ?? request.url;
-  return route === path || route.startsWith(`${path}/`);
 }

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -105,6 +105,24 @@ describe('An error response is problem+json', () => {
     expect(
       gateway.log.find((line) => line.includes('trace-me.1') && line.includes('secret plan')),
     ).toBeDefined();
+  });
+});
+
+describe('The rules for paths of the API', () => {
+  const asked = (method: string, target: string, headers = ''): Promise<string> =>
+    raw(`${method} ${target} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${KEY}\r\n${headers}\r\n`);
+
+  it.each([
+    ['plain', '/v1'],
+    ['percent-encoded', '/%76%31'],
+    ['with an origin', 'http://x/v1'],
+  ])('apply however the caller writes the path (%s)', async (_, base) => {
+    const looped = await asked('POST', `${base}/messages/send`, 'Tidings-Gateway: 1\r\n');
+    expect(looped).toMatch(/^HTTP\/1\.1 508 .*^cache-control: no-store\r$/ms);
+    const unknown = await asked('GET', `${base}/nowhere`);
+    expect(unknown).toMatch(/^HTTP\/1\.1 404 .*^cache-control: no-store\r$/ms);
+    const unsupported = await asked('DELETE', `${base}/contacts`);
+    expect(unsupported).toMatch(/^HTTP\/1\.1 405 .*^allow: GET, HEAD\r$/ms);
   });
 });
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GATEWAY_HEADER } from '#upstream';
 import { Problem } from '../problems/problem.js';
-import { pathOf } from '../problems/problem.filter.js';
 import { assertQueuesAreOnlyRead } from '../queues/read-only.js';
+import { isVersioned, routedPathOf } from './request-path.js';
 import type { RouteTable } from './route-table.js';
 import { isForm } from './slow-callers.js';
 
@@ -10,7 +10,8 @@ import { isForm } from './slow-callers.js';
 export function useServerHooks(server: FastifyInstance, routes: RouteTable): void {
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers({ 'x-request-id': request.id, [GATEWAY_HEADER.name]: GATEWAY_HEADER.value });
-    if (isVersioned(pathOf(request.url))) {
+    // Responses of the API must not be cached.
+    if (isVersioned(request)) {
       reply.header('cache-control', 'no-store');
       if (request.headers[GATEWAY_HEADER.name] !== undefined) throw loop();
     }
@@ -33,11 +34,6 @@ export function useServerHooks(server: FastifyInstance, routes: RouteTable): voi
 /** The only route that accepts multipart forms. */
 const MULTIPART_ROUTE = '/v1/messages/send';
 
-/** True for a path of the API. Responses of the API must not be cached. */
-function isVersioned(path: string): boolean {
-  return path === '/v1' || path.startsWith('/v1/');
-}
-
 /** Returns the problem of a request that another gateway sent. Serving such a request could loop without end. */
 function loop(): Problem {
   const detail =
@@ -46,7 +42,7 @@ function loop(): Problem {
 }
 
 function unknownRoute(request: FastifyRequest, routes: RouteTable): Problem {
-  const methods = routes.methodsOf(pathOf(request.url));
+  const methods = routes.methodsOf(routedPathOf(request.url));
   if (methods.length === 0) return new Problem('not_found', 'This URL does not exist.');
   const allow = methods.join(', ');
   return new Problem('method_not_allowed', `This URL supports only ${allow}.`, { headers: { allow } });
