@@ -15,12 +15,15 @@ interface ApiKeyReader {
   find(id: string): Promise<StoredApiKey | undefined>;
 }
 
+/** A session, and the time of its last use plus the idle time, in milliseconds since 1970. */
+type SessionInMemory = SessionEnds & { session: StoredSession; usedUntil: number };
+
 /** A {@link SessionStore} in memory for tests. `revoked` lists the sessions that ended before their time, in order. */
 export class MemorySessionStore implements SessionStore {
   readonly revoked: string[] = [];
   /** Number of renewals of an idle time. */
   renewals = 0;
-  private readonly sessions = new Map<string, SessionEnds & { session: StoredSession }>();
+  private readonly sessions = new Map<string, SessionInMemory>();
 
   constructor(
     private readonly apiKeys: ApiKeyReader,
@@ -34,14 +37,15 @@ export class MemorySessionStore implements SessionStore {
   ): Promise<SessionEnds> {
     const now = this.clock.now();
     const endsAt = Math.min(now + lifetimeMs, latestEnd);
-    const idleEndsAt = Math.min(now + idleMs, endsAt);
+    const usedUntil = now + idleMs;
+    const idleEndsAt = Math.min(usedUntil, endsAt);
     for (const id of replaced) await this.remove(id);
     const own = [...this.sessions.values()]
       .filter((other) => other.session.keyId === session.keyId && other.idleEndsAt > now)
-      .sort((a, b) => a.idleEndsAt - b.idleEndsAt);
+      .sort((a, b) => a.usedUntil - b.usedUntil);
     const surplus = Math.max(0, own.length + 1 - this.maxSessions);
     for (const old of own.slice(0, surplus)) await this.remove(old.session.id);
-    this.sessions.set(session.id, { session, endsAt, idleEndsAt });
+    this.sessions.set(session.id, { session, endsAt, idleEndsAt, usedUntil });
     return { endsAt, idleEndsAt };
   }
 
@@ -49,12 +53,13 @@ export class MemorySessionStore implements SessionStore {
     const now = this.clock.now();
     const found = this.live(id);
     if (found === undefined) return undefined;
-    const renewed = use === undefined ? 0 : Math.min(now + use.idleMs, found.endsAt);
-    if (use !== undefined && renewed - found.idleEndsAt >= use.renewMs) {
-      found.idleEndsAt = renewed;
+    if (use !== undefined && now + use.idleMs - found.usedUntil >= use.renewMs) {
+      found.usedUntil = now + use.idleMs;
+      found.idleEndsAt = Math.min(found.usedUntil, found.endsAt);
       this.renewals += 1;
     }
-    return { ...found, apiKey: await this.apiKeys.find(found.session.keyId), now };
+    const { session, endsAt, idleEndsAt } = found;
+    return { session, endsAt, idleEndsAt, apiKey: await this.apiKeys.find(session.keyId), now };
   }
 
   remove(id: string): Promise<boolean> {
@@ -64,7 +69,7 @@ export class MemorySessionStore implements SessionStore {
     return Promise.resolve(existed);
   }
 
-  private live(id: string): (SessionEnds & { session: StoredSession }) | undefined {
+  private live(id: string): SessionInMemory | undefined {
     const found = this.sessions.get(id);
     return found === undefined || found.idleEndsAt <= this.clock.now() ? undefined : found;
   }

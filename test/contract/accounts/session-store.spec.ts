@@ -86,6 +86,11 @@ describe.each([
       ? store.revoked
       : (await new RedisRevocations(redis, prefix).after('0-0')).ids;
 
+  const clockGoesOn = async (): Promise<void> => {
+    const before = Date.now();
+    await eventually('the clock goes on', () => Date.now() > before + 1);
+  };
+
   it('have the account, the scopes and the expiry of their API key', async () => {
     const end = Date.now() + 86_400_000;
     const [owner, dated] = [await storedKey(), await storedKey(end)];
@@ -202,6 +207,35 @@ describe.each([
     );
     expect(left).toEqual([true, false, true, true, true]);
     expect(await revoked()).toEqual([first.session.id, third.session.id]);
+  });
+
+  it('end in the order of their last use even if their API key expires before the idle time is over', async () => {
+    const eager = withLimits({ renewMs: 1 });
+    const owner = await storedKey(Date.now() + 60_000);
+    const made: Awaited<ReturnType<typeof eager.create>>[] = [];
+    for (let i = 0; i < MAX; i += 1) {
+      made.push(await eager.create(owner));
+      await clockGoesOn();
+    }
+    // The ids are random: the order of the uses is the reverse of the order of the ids.
+    made.sort((a, b) => (a.session.id < b.session.id ? 1 : -1));
+    for (const { token } of made) {
+      expect(await eager.authenticate(token)).toBeDefined();
+      await clockGoesOn();
+    }
+    await eager.create(owner);
+    expect(await revoked()).toEqual([made[0]?.session.id]);
+  });
+
+  it('do not count for the limit once they have reached the end of their lifetime', async () => {
+    const left = await sessions.create(FIXED);
+    await clockGoesOn();
+    const gone = await withLimits({ lifetimeMs: 300 }).create(FIXED);
+    await sessions.create(FIXED);
+    await eventually('the session ends', async () => (await sessions.find(gone.token)) === undefined);
+    await sessions.create(FIXED);
+    expect(await sessions.find(left.token)).toBeDefined();
+    expect(await revoked()).toEqual([]);
   });
 });
 

@@ -37,8 +37,8 @@ export interface CrossAccountKeys {
   /** Returns the Redis key of the Redis hash that stores a session. The key expires when the session ends. */
   session: (id: string) => string;
   /**
-   * Returns the Redis key of the sorted set of an API key's session ids. The score of a session is the time when the
-   * session ends unless the session is used again.
+   * Returns the Redis key of the sorted set of an API key's session ids. The score of a session is the time of its last
+   * use plus the idle time.
    */
   sessionsOf: (keyId: string) => string;
 }

@@ -1,6 +1,6 @@
 --- Stores a session, and ends those that it replaces or that are beyond the maximum number of its API key.
 -- @key session         Hash of the session. It expires when the session ends unless it is used.
--- @key own_sessions    Sorted set of the ids of the API key's sessions, by the time when each ends unless it is used.
+-- @key own_sessions    Sorted set of the ids of the API key's sessions, by the time of the last use plus the idle time.
 -- @key revocations     Stream of the recent revocations.
 -- @arg id              The session's id.
 -- @arg record          The session as JSON.
@@ -20,19 +20,23 @@
 local now = now_ms()
 local ends = now + tonumber(lifetime_ms)
 if latest_end ~= '' then ends = math.min(ends, tonumber(latest_end)) end
-local idle_ends = math.min(now + tonumber(idle_ms), ends)
+local used_until = now + tonumber(idle_ms)
+local idle_ends = math.min(used_until, ends)
 -- The first write is one that fails while Redis is full.
 redis.call('HSET', session, 'session', record, 'keyId', key_id, 'endsAt', whole(ends))
 redis.call('PEXPIREAT', session, whole(idle_ends))
 for i = replaced_from, #ARGV do end_session(session_prefix .. ARGV[i], own_sessions, revocations, ARGV[i]) end
-redis.call('ZREMRANGEBYSCORE', own_sessions, '-inf', whole(now))
+for _, old in ipairs(redis.call('ZRANGE', own_sessions, 0, -1)) do
+  if redis.call('PEXPIRETIME', session_prefix .. old) <= now then redis.call('ZREM', own_sessions, old) end
+end
 local surplus = redis.call('ZCARD', own_sessions) + 1 - tonumber(max_sessions)
 if surplus > 0 then
   for _, old in ipairs(redis.call('ZRANGE', own_sessions, 0, surplus - 1)) do
     end_session(session_prefix .. old, own_sessions, revocations, old)
   end
 end
-redis.call('ZADD', own_sessions, whole(idle_ends), id)
+-- Not `idle_ends`: all sessions of an API key that expires soon end at the same time.
+redis.call('ZADD', own_sessions, whole(used_until), id)
 -- The newest session of an API key is the last to end.
 redis.call('PEXPIREAT', own_sessions, whole(ends))
 return {ends, idle_ends}

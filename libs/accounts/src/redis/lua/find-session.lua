@@ -19,11 +19,13 @@ local now = now_ms()
 local ends, idle_ends = tonumber(found[3]), redis.call('PEXPIRETIME', session)
 local api_key = redis.call('HGET', api_keys, found[2]) or ''
 if idle_ms ~= '' then
-  local renewed = math.min(now + tonumber(idle_ms), ends)
+  local own_sessions, used_until = own_prefix .. found[2], now + tonumber(idle_ms)
+  local renewed = math.min(used_until, ends)
+  local last = tonumber(redis.call('ZSCORE', own_sessions, id)) or idle_ends
   -- `pcall`: the session can be read while Redis rejects writes. The first write needs no memory, so that a full Redis
   -- accepts both.
-  if renewed - idle_ends >= tonumber(renew_ms) and redis.pcall('PEXPIREAT', session, whole(renewed)) == 1 then
-    redis.pcall('ZADD', own_prefix .. found[2], 'XX', whole(renewed), id)
+  if used_until - last >= tonumber(renew_ms) and redis.pcall('PEXPIREAT', session, whole(renewed)) == 1 then
+    redis.pcall('ZADD', own_sessions, 'XX', whole(used_until), id)
     idle_ends = renewed
   end
 end
