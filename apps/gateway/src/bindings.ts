@@ -2,6 +2,7 @@ import type { FactoryProvider, Provider, ValueProvider } from '@nestjs/common';
 import {
   type Account,
   type AccountDirectory,
+  type AccountRegistry,
   type ApiKeyAuthenticator,
   createAccountRegistry,
   createAccountDirectory,
@@ -180,8 +181,8 @@ export function bindings(opened: OpenedResources): Provider[] {
     readsBinding(logger),
     {
       provide: SEND_SERVICE,
-      inject: [ACCOUNTS],
-      useFactory: (accounts: AccountDirectory) => sendsOf(opened, accounts, sendMetrics),
+      inject: [ACCOUNT_REGISTRY],
+      useFactory: (accounts: AccountRegistry) => sendsOf(opened, accounts, sendMetrics),
     },
     value(SEND_LIST, new RedisSendList(redis, prefix)),
     value(STATS, new RedisStatsStore(redis, prefix)),
@@ -230,7 +231,7 @@ function subscriberOf({
 
 function sendsOf(
   { environment, logger, redis, clock, blobs }: OpenedResources,
-  accounts: AccountDirectory,
+  accounts: Pick<AccountRegistry, 'find'>,
   sendMetrics: SendMetrics,
 ): SendService {
   const prefix = environment.REDIS_KEY_PREFIX;

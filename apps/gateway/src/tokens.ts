@@ -10,7 +10,9 @@ export const ACCOUNT_UPSTREAM = Symbol('BudgetedUpstream');
 export const CONVERSATION_CHANGES = Symbol('ConversationChanges');
 /** Reads the rows of conversations. */
 export const CONVERSATIONS = Symbol('Conversations');
+/** Finds accounts together with their upstream API keys. Fails if such a key cannot be decrypted. */
 export const ACCOUNTS = Symbol('AccountDirectory');
+/** Finds and changes the settings of accounts, without the upstream API keys. */
 export const ACCOUNT_REGISTRY = Symbol('AccountRegistry');
 export const API_KEY_REGISTRY = Symbol('ApiKeyRegistry');
 export const API_KEYS = Symbol('ApiKeys');

@@ -74,6 +74,16 @@ describe('an account', () => {
     expect(await other.json()).toMatchObject({ requestsPerSecond: 7 });
   });
 
+  it('whose upstream API key cannot be decrypted still answers the requests that do not need this key', async () => {
+    await add(SALES);
+    const { key } = await keyOf('sales', ['admin', 'messages:read']);
+    const environment = { ENCRYPTION_KEY: Buffer.alloc(32, 8).toString('base64') };
+    await using other = await startTestGateway({ redisUrl: server.url, environment });
+    const paths = ['/v1/stats', '/v1/status', '/v1/conversations'];
+    const replies = await Promise.all(paths.map((path) => other.fetch(path, { key })));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
   it('never reveals its upstream API key in responses, logs or Redis', async () => {
     const replies = [
       await add(SALES),

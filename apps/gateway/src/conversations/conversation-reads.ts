@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { AccountDirectory, Principal } from '#accounts';
+import type { AccountRegistry, Principal } from '#accounts';
 import type { Conversation, ConversationPage, Conversations, ListPosition } from '#conversations';
 import { type EventLog, formatCursor } from '#events';
 import type { FeedStore, KnownMessage } from '#feed';
 import type { GatewayEnvironment } from '#platform';
 import { notFound, Problem } from '../problems/problem.js';
-import { ACCOUNTS, CONVERSATIONS, ENVIRONMENT, EVENT_LOG, FEED } from '../tokens.js';
+import { ACCOUNT_REGISTRY, CONVERSATIONS, ENVIRONMENT, EVENT_LOG, FEED } from '../tokens.js';
 import { conversationToJson } from './conversation.view.js';
 import type { ConversationsQuery } from './conversations.dto.js';
 import { formatListCursor, parseListCursor } from './list-cursor.js';
@@ -17,7 +17,7 @@ export class ConversationReads {
     @Inject(CONVERSATIONS) private readonly conversations: Conversations,
     @Inject(FEED) private readonly feed: Pick<FeedStore, 'contactTexts' | 'knownMessages'>,
     @Inject(EVENT_LOG) private readonly log: Pick<EventLog, 'end'>,
-    @Inject(ACCOUNTS) private readonly accounts: Pick<AccountDirectory, 'find'>,
+    @Inject(ACCOUNT_REGISTRY) private readonly accounts: Pick<AccountRegistry, 'find'>,
     @Inject(ENVIRONMENT) private readonly environment: Pick<GatewayEnvironment, 'CONVERSATIONS'>,
   ) {}
 

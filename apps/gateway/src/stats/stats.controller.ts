@@ -1,11 +1,11 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { type AccountDirectory, API_KEY_SCOPES, type Principal } from '#accounts';
+import { type AccountRegistry, API_KEY_SCOPES, type Principal } from '#accounts';
 import { type ReadBacklog, statsOfLastHour, type StatsStore } from '#metrics';
 import { Caller } from '../auth/caller.js';
 import { RequireOneScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
-import { ACCOUNTS, BACKLOG, STATS } from '../tokens.js';
+import { ACCOUNT_REGISTRY, BACKLOG, STATS } from '../tokens.js';
 import { StatsView } from './stats.view.js';
 
 @ApiTags('Status')
@@ -14,7 +14,7 @@ export class StatsController {
   constructor(
     @Inject(STATS) private readonly store: Pick<StatsStore, 'read'>,
     @Inject(BACKLOG) private readonly readBacklog: ReadBacklog,
-    @Inject(ACCOUNTS) private readonly accounts: Pick<AccountDirectory, 'find'>,
+    @Inject(ACCOUNT_REGISTRY) private readonly accounts: Pick<AccountRegistry, 'find'>,
   ) {}
 
   @Get('stats')

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Account, AccountDirectory } from '#accounts';
+import type { AccountDescription, AccountRegistry } from '#accounts';
 import type { EventLog } from '#events';
 import type { FeedOverview, FeedStore } from '#feed';
 import type { SendList, SendsOverview } from '#relay';
 import type { BudgetUsage, UpstreamHealth } from '#upstream';
 import type { DeliveriesOverview, DeliveriesOverviewReader } from '#webhooks';
 import {
-  ACCOUNTS,
+  ACCOUNT_REGISTRY,
   BUDGET_WATCH,
   DELIVERIES_WATCH,
   EVENT_LOG,
@@ -19,7 +19,7 @@ import type { BudgetWatch } from './budget-watch.js';
 /** The state of one account. */
 export interface AccountState {
   /** Undefined if the account was removed meanwhile. */
-  settings: Account | undefined;
+  settings: AccountDescription | undefined;
   sends: SendsOverview;
   feed: FeedOverview;
   deliveries: DeliveriesOverview;
@@ -33,7 +33,7 @@ export interface AccountState {
 @Injectable()
 export class AccountStates {
   constructor(
-    @Inject(ACCOUNTS) private readonly accounts: AccountDirectory,
+    @Inject(ACCOUNT_REGISTRY) private readonly accounts: Pick<AccountRegistry, 'find'>,
     @Inject(EVENT_LOG) private readonly log: Pick<EventLog, 'dispatchLagMs'>,
     @Inject(FEED) private readonly feed: Pick<FeedStore, 'overview'>,
     @Inject(SEND_LIST) private readonly sends: Pick<SendList, 'overview'>,
