@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { metricsIn } from '../../../../test/support/metrics.js';
 import { json, KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
@@ -80,7 +81,7 @@ describe('An error response is problem+json', () => {
     }
   });
 
-  it('with 400 for invalid percent-encoding and 404 for a URL that is too long', async () => {
+  it('with 400 for a URL that is not valid and 404 for a URL that is too long', async () => {
     expect(await problemOf(await gateway.fetch('/v1/sends/%ff'))).toMatchObject({ status: 400 });
     expect(await problemOf(await gateway.fetch(`/v1/sends/${'x'.repeat(2000)}`))).toMatchObject({
       status: 404,
@@ -92,6 +93,7 @@ describe('An error response is problem+json', () => {
     const large = await raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`);
     expect(large).toMatch(/^HTTP\/1\.1 413 .*"code":"payload_too_large"/s);
     expect(large).toContain('application/problem+json');
+    expect(large).toContain('\r\ntidings-gateway: 1\r\n');
   });
 
   it('with 500 internal and no details for an unexpected error; the log has the details with the request id', async () => {
@@ -134,6 +136,31 @@ describe('X-Request-Id', () => {
     expect(await echo('not sane')).toMatch(/^req_[0-9a-f]{32}$/);
     expect(await echo('x'.repeat(129))).toMatch(/^req_/);
   });
+});
+
+describe('A URL that cannot be parsed', () => {
+  it.each([
+    ['invalid percent-encoding', '/v1/sends/%zz', 400],
+    ['a parameter that is too long', `/v1/sends/${'x'.repeat(2_000)}`, 404],
+  ])(
+    'is logged and counted, and its response has the Tidings-Gateway header (%s)',
+    async (_, path, status) => {
+      const labels = { method: 'GET', route: 'unmatched', status: String(status) };
+      const count = async (): Promise<number> => {
+        const metrics = await gateway.fetch('/metrics', { key: null });
+        return metricsIn(await metrics.text()).value('tidings_http_requests_total', labels) || 0;
+      };
+      const before = await count();
+      const reply = await gateway.fetch(path);
+      expect([reply.status, reply.headers.get('tidings-gateway')]).toEqual([status, '1']);
+      const requestId = String(reply.headers.get('x-request-id'));
+      const lines = gateway.log.filter((line) => line.includes(requestId));
+      expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+        expect.objectContaining({ msg: 'request.ended', method: 'GET', route: null, status }),
+      ]);
+      expect(await count()).toBe(before + 1);
+    },
+  );
 });
 
 describe('The request log', () => {

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { GATEWAY_HEADER } from '#upstream';
 import type { Problem } from '../problems/problem.js';
 import { PROBLEM_TYPE, PROBLEMS } from '../problems/problem-catalog.js';
 
@@ -13,6 +14,7 @@ export function endWithProblem(socket: Duplex, problem: Problem, requestId: stri
     `Content-Type: ${PROBLEM_TYPE}; charset=utf-8`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
+    `${GATEWAY_HEADER.name}: ${GATEWAY_HEADER.value}`,
     ...Object.entries(problem.headers).map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
   ].join('\r\n');

@@ -25,6 +25,11 @@ export function onRequestEnd(server: FastifyInstance, report: Report): void {
   else reports.push(report);
 }
 
+/** Reports the end of a request that no hook sees: its URL cannot be parsed. */
+export function reportRequestEnd(request: FastifyRequest, response: SentResponse): void {
+  for (const report of reportsOf.get(request.server) ?? []) report(request, response);
+}
+
 function reportEnds(server: FastifyInstance, reports: Report[]): void {
   reportsOf.set(server, reports);
   const ended = new WeakSet<FastifyRequest>();

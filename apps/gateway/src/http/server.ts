@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TIMELINE_PAGE_READ_TIME_LIMIT_MS } from '#conversations';
 import type { Logger } from '#platform';
 import type { Tracing } from '#tracing';
+import { GATEWAY_HEADER } from '#upstream';
 import { Problem } from '../problems/problem.js';
 import { PROBLEM_TYPE } from '../problems/problem-catalog.js';
 import { pathOf } from '../problems/problem.filter.js';
@@ -10,6 +11,7 @@ import { useJsonBodies } from './body-parsers.js';
 import { useBrowserRules } from './browser-rules.js';
 import { answerClientError } from './client-error.js';
 import { LIMITS } from './limits.js';
+import { reportRequestEnd } from './request-ends.js';
 import { requestIdOf } from './request-id.js';
 import { useRequestLog } from './request-log.js';
 import { RouteTable } from './route-table.js';
@@ -106,17 +108,23 @@ function idleMs(upstreamTimeoutMs: number): number {
   return Math.min(MAX_TIMER_MS, Math.max(LIMITS.idleMs, readMs));
 }
 
-/** Answers a request whose URL cannot be parsed. No hook or handler sees such a request. */
+/** Answers and reports a request whose URL cannot be parsed. No hook or handler sees such a request. */
 function answerBadUrl(
   error: Error & { code?: string },
-  request: Pick<FastifyRequest, 'id' | 'url'>,
-  reply: Pick<FastifyReply, 'code' | 'headers' | 'send'>,
+  request: FastifyRequest,
+  reply: Pick<FastifyReply, 'code' | 'headers' | 'send' | 'elapsedTime'>,
 ): void {
   const problem =
     error.code === 'FST_ERR_BAD_URL'
-      ? new Problem('malformed_body', 'The URL contains invalid percent-encoding.')
+      ? new Problem('malformed_body', 'The URL is not valid.')
       : new Problem('not_found', 'This URL does not exist.');
   reply.code(problem.status);
-  reply.headers({ 'x-request-id': request.id, 'content-type': PROBLEM_TYPE });
+  reply.headers({
+    'x-request-id': request.id,
+    [GATEWAY_HEADER.name]: GATEWAY_HEADER.value,
+    'cache-control': 'no-store',
+    'content-type': PROBLEM_TYPE,
+  });
   reply.send(problem.toJson(pathOf(request.url), request.id));
+  reportRequestEnd(request, { status: problem.status, durationMs: reply.elapsedTime });
 }
