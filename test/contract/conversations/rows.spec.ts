@@ -500,6 +500,23 @@ describe('the list of conversations', () => {
     expect(await search('zuse', 0)).toEqual([]);
   });
 
+  it('has search words only for the ten phone numbers that it keeps, and for those in the contact fields', async () => {
+    const { harness } = here;
+    const id = harness.createContact(NUMBER);
+    const numbers = Array.from({ length: 11 }, (_, i) => `+155512310${10 + i}`);
+    const write = (from: string, ago: number): void => {
+      harness.createMessages(id, { timestamp: Date.now() - ago, fields: { from } });
+    };
+    for (const [i, number] of [NUMBER, ...numbers].entries()) write(number, 20_000 - i * 1_000);
+    await harness.sweep();
+    write('+15551239999', 60_000);
+    await harness.sweep();
+    const { rowWords } = rowRedisKeys(accountKeys(harness.prefix, ACCOUNT));
+    const members = (await harness.redis.zrange(rowWords, '0', '-1')).map((member) => member.split('\0'));
+    const words = members.flatMap(([word = '', of]) => (of === id && word.startsWith('+') ? [word] : []));
+    expect(words).toEqual([...numbers.slice(1), NUMBER]);
+  });
+
   it('can be searched by a number in a contact field', async () => {
     const { harness } = here;
     const room = harness.createContact(NUMBER, { name: 'Room 101' });

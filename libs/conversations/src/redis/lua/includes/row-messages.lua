@@ -8,6 +8,13 @@ local MAX_NUMBERS = 10
 -- Number of arguments of an entry (`rowUpdateLuaArguments`).
 local ENTRY_LENGTH = 6
 
+local function has_number(list, number)
+  for _, known in ipairs(list or {}) do
+    if known == number then return true end
+  end
+  return false
+end
+
 local function use_number(id, row, number, is_last)
   if number == '' then return end
   row.n = row.n or {}
@@ -16,11 +23,12 @@ local function use_number(id, row, number, is_last)
     if known == number then at = i end
   end
   if not at then
-    change_number_words('ZADD', number, id)
     if #row.n >= MAX_NUMBERS then
       if not is_last then return end
-      row.n[#row.n] = nil
+      local dropped = table.remove(row.n)
+      if not has_number(row.c, dropped) then change_number_words('ZREM', dropped, id) end
     end
+    change_number_words('ZADD', number, id)
   elseif at == 1 or not is_last then return end
   if at then table.remove(row.n, at) end
   table.insert(row.n, is_last and 1 or #row.n + 1, number)
