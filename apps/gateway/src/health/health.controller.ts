@@ -48,7 +48,11 @@ export class HealthController {
       'The HTTP status is 200 while sends can be stored. If sends can be stored but something else is wrong, the field `status` is `degraded`. Each text in `reasons` contains a remedy.',
   })
   @ApiOkResponse({ type: ReadyView })
-  @ApiResponse({ status: 503, type: ReadyView, description: 'The gateway cannot write to Redis.' })
+  @ApiResponse({
+    status: 503,
+    type: ReadyView,
+    description: 'The gateway cannot write to Redis or is stopping.',
+  })
   @ApiPublicProblems()
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<Readiness> {
     const readiness = await this.readiness.check();
