@@ -48,7 +48,6 @@ export const METRICS = Symbol('PromMetrics');
 export const RATE_LIMIT = Symbol('RateLimit');
 export const REPLAYS = Symbol('Replays');
 export const REQUESTED_DELIVERIES = Symbol('RequestedDeliveries');
-/** The recent revocations of tokens and API keys. */
 /** The recent revocations of tokens, sessions and API keys. */
 export const REVOCATIONS = Symbol('Revocations');
 export const REQUEST_BUDGET = Symbol('RequestBudget');

@@ -796,7 +796,7 @@ export type Caller = {
      */
     tokenId: string | null;
     /**
-     * Scopes that the caller has. If an API key loses a scope, its tokens lose the scope too.
+     * Scopes that the caller has.
      */
     scopes: Array<'messages:send' | 'messages:read' | 'webhooks:manage' | 'events:read' | 'admin'>;
     /**

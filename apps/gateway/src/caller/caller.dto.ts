@@ -30,7 +30,7 @@ export class CallerView {
     enum: API_KEY_SCOPES,
     isArray: true,
     example: ['messages:send'],
-    description: 'Scopes that the caller has. If an API key loses a scope, its tokens lose the scope too.',
+    description: 'Scopes that the caller has.',
   })
   scopes!: Scope[];
   @ApiProperty({

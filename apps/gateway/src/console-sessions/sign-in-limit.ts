@@ -6,7 +6,10 @@ import { Problem, retryAfter } from '../problems/problem.js';
 /** Maximum number of failed sign-ins of one address per window. */
 export const MAX_FAILED_SIGN_INS = 20;
 const WINDOW_SECONDS = 60;
-/** Maximum number of addresses whose failures are counted. Beyond it, the address that failed first is forgotten. */
+/**
+ * Maximum number of addresses whose failures are counted. Beyond it, the address whose last attempt is the oldest is
+ * forgotten.
+ */
 const MAX_ADDRESSES = 10_000;
 
 /**
