@@ -19,8 +19,6 @@ import type { TimelineMessage } from '#conversations';
 
 /** Timelines together use at most this part of an account's budget of upstream requests. */
 const SHARE_OF_BUDGET = 1 / 5;
-/** Greatest distance of a time from 1970 that a date can express, in milliseconds. */
-const MAX_TIME_MS = 8_640_000_000_000_000;
 
 /** Reads the pages of timelines within the share of the budget that timelines may use. */
 export class TimelineUpstream implements MessagePages {
@@ -58,10 +56,8 @@ export class TimelineUpstream implements MessagePages {
   }
 }
 
-/** Converts a message. A timestamp that no date can express counts as unreadable. */
 export function toTimelineMessage({ id, timestamp, raw }: UpstreamMessage): TimelineMessage {
-  const isReadable = timestamp !== undefined && Math.abs(timestamp) <= MAX_TIME_MS;
-  return { id, raw, ...(isReadable ? { timestamp } : {}) };
+  return { id, raw, ...(timestamp === undefined ? {} : { timestamp }) };
 }
 
 function mayBeCausedBySize(error: Error): boolean {
