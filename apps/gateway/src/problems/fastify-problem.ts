@@ -1,6 +1,6 @@
 import type { HttpException } from '@nestjs/common';
 import { isRecord } from '#upstream';
-import { Problem } from './problem.js';
+import { internal, Problem } from './problem.js';
 import type { ProblemCode } from './problem-catalog.js';
 
 const CODES: Readonly<Record<number, ProblemCode>> = {
@@ -33,15 +33,7 @@ export function isBrokenBody(error: unknown): boolean {
 /** Converts an error that the framework raised outside the gateway's own code to a problem. */
 export function fastifyProblem(error: HttpException): Problem {
   const status = error.getStatus();
-  if (status >= 500) {
-    return new Problem(
-      'internal',
-      'An unexpected error occurred. The log of the gateway has details for this requestId.',
-      {
-        cause: error,
-      },
-    );
-  }
+  if (status >= 500) return internal(error);
   const code = CODES[status] ?? 'malformed_body';
   return new Problem(code, DETAILS[code] ?? error.message, { cause: error });
 }

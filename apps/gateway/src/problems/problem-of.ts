@@ -20,7 +20,7 @@ import {
 } from '#upstream';
 import { ForbiddenDestinationError, ReplayTooLargeError, WebhookStateConflictError } from '#webhooks';
 import { fastifyProblem, isBrokenBody } from './fastify-problem.js';
-import { invalid, Problem, retryAfter, unavailable } from './problem.js';
+import { internal, invalid, Problem, retryAfter, unavailable } from './problem.js';
 import { isStoreFault } from './store-fault.js';
 
 /** Value of `Retry-After` where upstream gave none, in milliseconds. */
@@ -113,14 +113,7 @@ const RULES: readonly Rule[] = [
 /** Returns the problem that answers an error. The code is `internal` if no rule matches the error. */
 export function problemOf(error: unknown): Problem {
   const found = RULES.find(({ matches }) => matches(error));
-  if (found !== undefined) return found.problem(error);
-  return new Problem(
-    'internal',
-    'An unexpected error occurred. The log of the gateway has details for this requestId.',
-    {
-      cause: error,
-    },
-  );
+  return found === undefined ? internal(error) : found.problem(error);
 }
 
 function upstreamStatus(error: UpstreamStatusError): Problem {

@@ -60,6 +60,12 @@ export function invalid(...errors: readonly FieldFault[]): Problem {
   return new Problem('validation_failed', `${detail}.`, { errors });
 }
 
+/** Returns the problem of an unexpected error. */
+export function internal(cause: unknown): Problem {
+  const detail = 'An unexpected error occurred. The log of the gateway has details for this requestId.';
+  return new Problem('internal', detail, { cause });
+}
+
 /** Returns the problem of a store (Redis or the blob store) that is unavailable. */
 export function unavailable(cause: unknown): Problem {
   return new Problem('unavailable', 'The gateway cannot store or read data at the moment. Retry later.', {
