@@ -3,6 +3,7 @@ import fastifyStatic from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import { isNavigationToQueues } from '../queues/console-navigation.js';
+import { ROOT_FOLDER } from '../root-folder.js';
 
 /** Rules for the console's pages: everything comes from the gateway, nothing runs that is not a file of the console. */
 const CONTENT_SECURITY_POLICY = [
@@ -31,7 +32,11 @@ const HASHED_NAME = /-[A-Z0-9]{8}\.\w+$/;
  */
 export async function serveConsole(app: NestFastifyApplication): Promise<void> {
   const server = app.getHttpAdapter().getInstance();
-  await server.register(fastifyStatic, { root: consoleFolder(), serve: false, preCompressed: true });
+  await server.register(fastifyStatic, {
+    root: join(ROOT_FOLDER, 'dist/console'),
+    serve: false,
+    preCompressed: true,
+  });
   const isPublic = { config: { isPublic: true } } as const;
   server.addHook('onRequest', async (request, reply) => {
     if (isNavigationToQueues(request)) return sendConsolePage(reply);
@@ -60,10 +65,4 @@ function sendConsolePage(reply: FastifyReply): FastifyReply {
       'cross-origin-opener-policy': 'same-origin',
     })
     .sendFile('index.html', { maxAge: 0, cacheControl: true });
-}
-
-/** Returns the folder of the bundle, whose distance differs between the build and the sources. */
-function consoleFolder(): string {
-  const isBuilt = import.meta.dirname.includes(join('dist', 'apps'));
-  return join(import.meta.dirname, isBuilt ? '../../../../..' : '../../../..', 'dist/console');
 }

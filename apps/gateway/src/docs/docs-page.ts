@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ROOT_FOLDER } from '../root-folder.js';
+
+const PAGE_FOLDER = join(ROOT_FOLDER, 'apps/gateway/public/docs');
 
 /** A file of the page: where it is served below `/docs`, and where it comes from. */
 interface PageFile {
@@ -47,7 +50,7 @@ function headersOf(type: string): Record<string, string> {
 function oncePerFile(): (from: PageFile['from'], name: string) => Promise<Buffer> {
   const files = new Map<string, Promise<Buffer>>();
   return (from, name) => {
-    const file = files.get(name) ?? readFile(join(from === 'page' ? pageFolder() : swaggerFolder(), name));
+    const file = files.get(name) ?? readFile(join(from === 'page' ? PAGE_FOLDER : swaggerFolder(), name));
     files.set(name, file);
     // A file that could not be read is read again by the next request.
     file.catch(() => files.delete(name));
@@ -57,10 +60,4 @@ function oncePerFile(): (from: PageFile['from'], name: string) => Promise<Buffer
 
 function swaggerFolder(): string {
   return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-}
-
-/** Returns the folder of the page, whose distance differs between the build and the sources. */
-function pageFolder(): string {
-  const isBuilt = import.meta.dirname.includes(join('dist', 'apps'));
-  return join(import.meta.dirname, isBuilt ? '../../../../..' : '../../../..', 'apps/gateway/public/docs');
 }

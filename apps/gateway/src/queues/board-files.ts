@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, extname, join, relative, sep } from 'node:path';
+import { ROOT_FOLDER } from '../root-folder.js';
 import { UI_CONFIG } from './ui-config.js';
 
 /** A file of Bull Board's pages. */
@@ -73,10 +74,7 @@ ${scripts.map((path) => `    <script defer src="${path}"></script>`).join('\n')}
 
 /** Returns the script that adds the console's credential to the requests of the page. */
 export async function readBridge(): Promise<Buffer> {
-  // The distance of this folder differs between the build and the sources.
-  const isBuilt = import.meta.dirname.includes(join('dist', 'apps'));
-  const root = join(import.meta.dirname, isBuilt ? '../../../../..' : '../../../..');
-  return await readFile(join(root, 'apps/gateway/public/queues/bridge.js'));
+  return await readFile(join(ROOT_FOLDER, 'apps/gateway/public/queues/bridge.js'));
 }
 
 function uiFolder(): string {
