@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { SharedCalls } from './shared-calls.js';
+import { SharedCalls } from '../calls/shared-calls.js';
 
 /** Maximum size of the cache, in bytes. The least recently used replies are evicted first. */
 const MAX_BYTES = 67_108_864;

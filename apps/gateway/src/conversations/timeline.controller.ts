@@ -6,7 +6,7 @@ import type { Send } from '#relay';
 import { Caller } from '../auth/caller.js';
 import { ContactAccess } from '../auth/contact-access.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { SharedCalls } from '../contacts/shared-calls.js';
+import { SharedCalls } from '../calls/shared-calls.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { TIMELINE } from '../tokens.js';

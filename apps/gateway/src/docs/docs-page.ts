@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { once, type Once } from '../calls/once.js';
 import { ROOT_FOLDER } from '../root-folder.js';
 
 const PAGE_FOLDER = join(ROOT_FOLDER, 'apps/gateway/public/docs');
@@ -30,16 +31,16 @@ const FILES: readonly PageFile[] = [
 /** Serves the page about the API at `/docs`. It loads nothing from other hosts. */
 export function serveDocsPage(app: NestFastifyApplication): void {
   const server = app.getHttpAdapter().getInstance();
-  const read = oncePerFile();
+  const page = readOnce('page', 'index.html');
   server.get('/docs', async (_request, reply) =>
-    reply.headers(headersOf('text/html; charset=utf-8')).send(await read('page', 'index.html')),
+    reply.headers(headersOf('text/html; charset=utf-8')).send(await page()),
   );
   // The links of the page are relative, so that it also works below a path of a proxy.
   server.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
-  for (const { name, type, from } of FILES)
-    server.get(`/docs/${name}`, async (_request, reply) =>
-      reply.headers(headersOf(type)).send(await read(from, name)),
-    );
+  for (const { name, type, from } of FILES) {
+    const file = readOnce(from, name);
+    server.get(`/docs/${name}`, async (_request, reply) => reply.headers(headersOf(type)).send(await file()));
+  }
 }
 
 function headersOf(type: string): Record<string, string> {
@@ -47,15 +48,8 @@ function headersOf(type: string): Record<string, string> {
 }
 
 /** Returns a function that reads a file of the page, and keeps it: there are only a few. */
-function oncePerFile(): (from: PageFile['from'], name: string) => Promise<Buffer> {
-  const files = new Map<string, Promise<Buffer>>();
-  return (from, name) => {
-    const file = files.get(name) ?? readFile(join(from === 'page' ? PAGE_FOLDER : swaggerFolder(), name));
-    files.set(name, file);
-    // A file that could not be read is read again by the next request.
-    file.catch(() => files.delete(name));
-    return file;
-  };
+function readOnce(from: PageFile['from'], name: string): Once<Buffer> {
+  return once(() => readFile(join(from === 'page' ? PAGE_FOLDER : swaggerFolder(), name)));
 }
 
 function swaggerFolder(): string {

@@ -3,10 +3,10 @@ import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify
 import type { GatewayEnvironment, Logger, RedisClient } from '#platform';
 import { callerOf } from '../auth/caller.js';
 import { isOperator } from '../auth/operator.js';
+import { once } from '../calls/once.js';
 import { Problem } from '../problems/problem.js';
 import { ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
 import { type BoardFile, listBoardFiles, readBridge, renderBoardPage } from './board-files.js';
-import { once } from './once.js';
 import { FRAME_PATH, QUEUES_PATH } from './paths.js';
 import type { BoardRequest, QueueBoard } from './queue-board.js';
 
