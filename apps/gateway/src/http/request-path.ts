@@ -1,5 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 
+/** Route of the event stream. Its requests last as long as the caller wants. */
+export const STREAM_ROUTE = '/v1/events/stream';
+
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
 /** Returns the path of a URL as the router reads it: without origin and query, and with decoded characters. */

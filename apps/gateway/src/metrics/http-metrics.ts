@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { PromMetrics } from '#metrics';
 import { onRequestEnd } from '../http/request-ends.js';
+import { STREAM_ROUTE } from '../http/request-path.js';
 
-/** Route whose requests last as long as the caller wants. Their durations would hide all others. */
-const STREAM = '/v1/events/stream';
 /** The methods with time series of their own. Callers may send any other. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -24,7 +23,8 @@ export function measureRequests(server: FastifyInstance, metrics: PromMetrics): 
     const method = methodOf(request);
     const route = routeOf(request);
     requests.labels(method, route, response === undefined ? 'aborted' : String(response.status)).inc();
-    if (response !== undefined && route !== STREAM)
+    // The durations of streams would hide all others.
+    if (response !== undefined && route !== STREAM_ROUTE)
       seconds.labels(method, route).observe(response.durationMs / 1_000);
   });
 }

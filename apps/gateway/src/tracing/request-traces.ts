@@ -2,9 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isTraceContext, type TraceContext } from '#platform';
 import { isSampled, type SpanEnd, type TraceSpan, type Tracing } from '#tracing';
 import { onRequestEnd } from '../http/request-ends.js';
-
-/** Route whose requests last as long as the caller wants. */
-const STREAM = '/v1/events/stream';
+import { STREAM_ROUTE } from '../http/request-path.js';
 
 const spans = new WeakMap<FastifyRequest, TraceSpan>();
 
@@ -16,7 +14,7 @@ export function traceRequests(server: FastifyInstance, tracing: Tracing): void {
   // A callback instead of a promise: this hook runs in every request.
   server.addHook('onRequest', (request, _, done) => {
     const route = request.is404 ? undefined : request.routeOptions.url;
-    if (route?.startsWith('/v1/') === true && route !== STREAM) {
+    if (route?.startsWith('/v1/') === true && route !== STREAM_ROUTE) {
       const span = startTrace(tracing, request, route);
       if (span !== undefined) spans.set(request, span);
     }
