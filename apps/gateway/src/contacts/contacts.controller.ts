@@ -6,13 +6,12 @@ import { Caller } from '../auth/caller.js';
 import { ContactAccess } from '../auth/contact-access.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
+import { JSON_TYPE } from '../http/media-types.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { AGE, NoQuery, PageQuery } from './contacts.dto.js';
 import { readListQuery, readPageQuery } from './upstream-query.js';
 import { type ReadReply, UpstreamReads } from './upstream-reads.js';
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 @ApiTags('Contacts')
 @Controller('v1/contacts')

@@ -3,13 +3,12 @@ import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nes
 import type { Principal } from '#accounts';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { JSON_TYPE } from '../http/media-types.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { ConversationReads } from './conversation-reads.js';
 import { ConversationView } from './conversation.view.js';
 import { ConversationsQuery, ConversationsReply, SeenDto } from './conversations.dto.js';
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 @ApiTags('Conversations')
 @Controller('v1/conversations')

@@ -12,6 +12,7 @@ import { assertStillAllowed } from '../auth/still-allowed.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { disconnectSignalOf } from '../http/disconnect-signal.js';
+import { JSON_TYPE } from '../http/media-types.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { AUTHENTICATOR, EVENT_LOG } from '../tokens.js';
@@ -27,8 +28,6 @@ import {
   StreamQuery,
 } from './events.dto.js';
 import { STREAM_DESCRIPTION, STREAM_REPLY } from './stream-docs.js';
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 @ApiTags('Events')
 @Controller('v1/events')
