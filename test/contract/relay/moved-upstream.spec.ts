@@ -174,6 +174,27 @@ describe('after the upstream address was changed to that of another service,', (
     });
   });
 
+  it('a send still awaits its message if it was posted to the former service before Redis lost the record of the POST', async () => {
+    const { harness } = here;
+    await withOtherService(async (other) => {
+      const account = new MovableAccount(harness);
+      harness.createContact('+15550001111');
+      await harness.list.poll(ACCOUNT);
+      const id = await account.accept();
+      const before = await here.memory();
+      await account.run();
+      expect(posts(harness.simulator)).toBe(1);
+      await before.restore(here.redis);
+      const fresh = await account.accept('never posted');
+      account.to(other.baseUrl);
+      await account.run();
+      const awaiting = async (): Promise<string[]> =>
+        (await harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).map(({ order }) => order.id);
+      expect([await account.status(id), await account.status(fresh)]).toEqual(['unknown', 'unknown']);
+      expect(await awaiting()).toEqual([id]);
+    });
+  });
+
   it('the account takes a new baseline of contacts, without contact.created events', async () => {
     const { harness } = here;
     await withOtherService(async (other) => {

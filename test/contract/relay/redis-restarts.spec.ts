@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createLogger } from '#platform';
-import { type LaneRunner, RedisRelayDueTimeReader } from '#relay';
+import { type LaneRunner, RedisRelayDueTimeReader, SendNotResolvableError } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis } from '../../support/redis-server.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
@@ -24,6 +24,12 @@ async function survey(): Promise<void> {
   const { redis, prefix } = relay.harness;
   const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
   await new RedisRelayDueTimeReader(redis, prefix, retention, relay.settings.maxAgeMs).read(ACCOUNT);
+}
+
+/** Returns the `sendId` of each event `message.sent`. */
+async function sendIdsOfSentMessages(): Promise<unknown[]> {
+  const sent = (await relay.harness.deliveredEvents()).filter(({ type }) => type === 'message.sent');
+  return sent.map(({ data }) => data['sendId']);
 }
 
 describe('a send', () => {
@@ -61,8 +67,7 @@ describe('a send', () => {
     expect(await find(id)).toMatchObject({ status: 'scheduled' });
     await relay.harness.sweep();
     expect(await find(id)).toMatchObject({ status: 'sent' });
-    const sent = (await relay.harness.deliveredEvents()).filter(({ type }) => type === 'message.sent');
-    expect(sent.map(({ data }) => data['sendId'])).toEqual([id]);
+    expect(await sendIdsOfSentMessages()).toEqual([id]);
     expect(await rounds().promote(ACCOUNT)).toBeUndefined();
     await runner().run(ACCOUNT, NUMBER);
     expect(texts()).toEqual(['Hi']);
@@ -92,6 +97,36 @@ describe('a send', () => {
     await relayUntil(one, 'accepted');
     await relayUntil(two, 'accepted');
     expect(texts()).toEqual(['n0', 'n1']);
+  });
+
+  it('that became unknown after Redis lost the record of its POST is bound to its message when the messages can be read again, and is not posted again', async () => {
+    const id = await accept();
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
+    await relayUntil(id, 'unknown', runner({ maxAgeMs: 1 }));
+    relay.harness.control('faults/clear');
+    await relay.harness.sweep();
+    expect(await find(id)).toMatchObject({ status: 'sent' });
+    await expect(relay.intake.resolve(ACCOUNT, id, 'resend')).rejects.toThrow(SendNotResolvableError);
+    expect(await sendIdsOfSentMessages()).toEqual([id]);
+    expect(texts()).toEqual(['Hi']);
+  });
+
+  it('that is posted again after Redis lost the record of its POST still awaits the message of the lost POST', async () => {
+    relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
+    const id = await accept();
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
+    await relayUntil(id, 'unknown', runner({ maxAgeMs: 1 }));
+    relay.harness.control('faults/clear');
+    await relay.intake.resolve(ACCOUNT, id, 'resend');
+    await relayUntil(id, 'accepted');
+    const { order, state } = (await relay.harness.sends.find(ACCOUNT, id)) ?? {};
+    expect(state).toMatchObject({ copies: 2, firstBegunAt: order?.createdAt });
   });
 
   it('becomes sent, not expired, if it expires after Redis lost the record of its POST', async () => {

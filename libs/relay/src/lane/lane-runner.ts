@@ -172,17 +172,16 @@ export class LaneRunner {
         return this.post.post(account, head, { address, untilFence });
       case 'verify_address':
         return this.verifyAddressFirst(account, head, address);
-      case 'wrong_service':
+      case 'wrong_service': {
+        const mayBeAccepted = isAwaitingMessage(record.state) || head.redisRestartedAt !== undefined;
+        const reason = reasonOfSendToFormerService(mayBeAccepted);
         await this.store.apply(account, record, {
           transition: 'marked_unknown',
-          state: {
-            ...fieldsKeptAcrossTransitions(record.state),
-            reason: reasonOfSendToFormerService(
-              isAwaitingMessage(record.state) || head.redisRestartedAt !== undefined,
-            ),
-          },
+          state: { ...fieldsKeptAcrossTransitions(record.state), reason },
+          ...(mayBeAccepted ? { mayHaveLostPost: true } : {}),
         });
         return 0;
+      }
       case 'recheck':
         this.logger.warn(
           { account, sendId: record.order.id },

@@ -152,6 +152,7 @@ export class SendLookupRunner {
       await this.store.apply(account, record, {
         transition: 'marked_unknown',
         state: { ...fieldsKeptAcrossTransitions(looked.state), reason: timeoutReason(step) },
+        mayHaveLostPost: true,
       });
       return 0;
     }

@@ -26,6 +26,7 @@ import {
   type SendProgress,
   type SendRecord,
   fieldsKeptAcrossTransitions,
+  timeOfFirstPostWithoutBoundMessage,
   appendAttempt,
 } from '../send/send-record.js';
 import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup-runner.js';
@@ -290,11 +291,10 @@ export class SendPoster {
    * @param leaseEnd end of the lease of the POST, in milliseconds since 1970 by Redis' clock
    */
   private fencedState({ record, now }: LaneHead, leaseEnd: number): SendProgress {
-    const { begunAt, firstBegunAt } = record.state;
     return {
       ...fieldsKeptAcrossTransitions(record.state),
-      ...(begunAt !== undefined && isAwaitingMessage(record.state)
-        ? { firstBegunAt: firstBegunAt ?? begunAt }
+      ...(isAwaitingMessage(record.state)
+        ? { firstBegunAt: timeOfFirstPostWithoutBoundMessage(record) }
         : {}),
       phase: 'posting',
       begunAt: now,

@@ -177,8 +177,8 @@ export class MessageBinder {
       }));
       const looked = recordAfterRead(sightings, record, 'ambiguous', candidates);
       const state = { ...fieldsKeptAcrossTransitions(looked.state), reason: AMBIGUOUS_MATCH };
-      if ((await this.store.apply(account, record, { transition: 'marked_unknown', state })) === undefined)
-        return false;
+      const change = { transition: 'marked_unknown', state, mayHaveLostPost: true } as const;
+      if ((await this.store.apply(account, record, change)) === undefined) return false;
       this.logger.warn(
         { account, sendId: record.order.id },
         'several messages match a send equally well; the send now has the status "unknown"',

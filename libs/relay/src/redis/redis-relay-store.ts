@@ -486,14 +486,16 @@ export class RedisRelayStore implements RelayStore {
   /** Returns the send after a change, the event of the change, and a unique id of the change (`name`). */
   private resultOf(
     { order, state: before }: SendRecord,
-    { transition, state, name = uniqueString() }: Pick<StateChange, 'transition' | 'state' | 'name'>,
+    change: Pick<StateChange, 'transition' | 'state' | 'mayHaveLostPost' | 'name'>,
   ): { event: Edge['event']; name: string; next: SendRecord } {
+    const { transition, state, mayHaveLostPost, name = uniqueString() } = change;
     const step = transitionResult(before.status, transition);
     if (step === undefined) throw new InvalidTransitionError(before.status, transition);
     const now = this.clock.now();
+    const copies = possiblyAcceptedPostCountAfter(transition, before.copies ?? 0);
     const after: SendState = {
       ...state,
-      ...{ status: step.to, copies: possiblyAcceptedPostCountAfter(transition, before.copies ?? 0) },
+      ...{ status: step.to, copies: mayHaveLostPost === true ? Math.max(copies, 1) : copies },
       ...{ revision: before.revision + 1, updatedAt: now, step: name },
       ...(state.messageId !== undefined && before.messageId === undefined ? { boundAt: now } : {}),
     };

@@ -32,6 +32,11 @@ export interface StateChange {
    * - `update`: the current run becomes the send's run, because a look-up starts now.
    */
   redisRun?: 'mustMatch' | 'update';
+  /**
+   * True if Redis may have lost the record of a POST of the send. The send then counts as posted at least once, so
+   * that a message that appears later is bound to it.
+   */
+  mayHaveLostPost?: true;
   /** Called if the transition takes the send out of its lane, and the lane is then empty. */
   onLaneEmpty?: () => void;
   /**

@@ -50,7 +50,7 @@ export interface SendState {
   refusals: number;
   /**
    * Number of POSTs that upstream accepted or may have accepted, including a POST in progress. Absent or 0 if there
-   * was no such POST.
+   * was no such POST. At least 1 if Redis may have lost the record of a POST when the send left its lane or schedule.
    */
   copies?: number;
   /** Earliest time of the next POST or look-up. During a POST: the end of its lease. */
