@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { FAILURES_UNTIL_BREAKER_OPENS, CircuitBreaker } from './circuit-breaker.js';
-import { UpstreamStatusError, UpstreamTimeoutError } from '../upstream-error.js';
+import { BudgetExhaustedError } from '../budget/request-budget.js';
+import {
+  UpstreamRequestNotSentError,
+  UpstreamStatusError,
+  UpstreamTimeoutError,
+  UpstreamUnavailableError,
+} from '../upstream-error.js';
 
 const refused = (): Promise<never> => Promise.reject(new UpstreamStatusError(500, 'busy', undefined));
 
@@ -27,6 +33,20 @@ describe('a circuit breaker', () => {
   it('opens after consecutive failures', async () => {
     const circuit = new CircuitBreaker();
     await refuse(circuit, FAILURES_UNTIL_BREAKER_OPENS - 1);
+    expect(circuit.isOpen()).toBe(false);
+    await refuse(circuit, 1);
+    expect(circuit.isOpen()).toBe(true);
+  });
+
+  it.each([
+    new UpstreamRequestNotSentError(),
+    new UpstreamUnavailableError('an outage'),
+    new BudgetExhaustedError(1_000),
+    new Error('Redis is away'),
+  ])('opens after consecutive failures even if requests between them were not sent: %s', async (error) => {
+    const circuit = new CircuitBreaker();
+    await refuse(circuit, FAILURES_UNTIL_BREAKER_OPENS - 1);
+    await expect(circuit.run(() => Promise.reject(error))).rejects.toBe(error);
     expect(circuit.isOpen()).toBe(false);
     await refuse(circuit, 1);
     expect(circuit.isOpen()).toBe(true);

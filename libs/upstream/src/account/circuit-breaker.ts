@@ -8,6 +8,8 @@ import {
 } from 'cockatiel';
 import {
   UpstreamConnectionLostError,
+  UpstreamError,
+  UpstreamRequestNotSentError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnavailableError,
@@ -16,7 +18,7 @@ import {
 
 /**
  * Number of consecutive failures after which the circuit breaker opens. A failure is a request that gets a 5xx answer
- * or no answer. Any other answer resets the number of failures to 0.
+ * or no answer. Any other answer resets the number of failures to 0. A request that was not sent changes nothing.
  *
  * If this many of the failures are requests without an answer, the breaker opens at once. Otherwise, it opens only
  * when there are also at least as many failures as running requests: an upstream that is only overloaded rejects some
@@ -40,6 +42,15 @@ export function isUpstreamDownError(error: unknown): boolean {
     error instanceof UpstreamConnectionLostError ||
     (error instanceof UpstreamStatusError && error.status >= 500)
   );
+}
+
+/**
+ * Returns true for an error that does not show whether upstream is running, because the request was not sent. This
+ * includes errors that are no errors of upstream, such as those of the request budget and of Redis.
+ */
+function isNotSent(error: unknown): boolean {
+  if (!(error instanceof UpstreamError)) return true;
+  return error instanceof UpstreamRequestNotSentError || error instanceof UpstreamUnavailableError;
 }
 
 /** Returns true if upstream sent no answer at all, not even a 5xx. */
@@ -87,7 +98,7 @@ export class CircuitBreaker {
         try {
           return await answered(
             () => this.counted(request),
-            (error) => !this.isOpen() && isOwnFault(error),
+            (error) => isNotSent(error) || (!this.isOpen() && isOwnFault(error)),
           );
         } catch (error) {
           if (isUnanswered(error)) breaker.unanswered += 1;
@@ -125,10 +136,13 @@ export class CircuitBreaker {
   }
 }
 
-/** Wraps an error that the circuit breaker must not count, because the request itself may have caused it. */
+/**
+ * Wraps an error that the circuit breaker must not count, because the request itself may have caused it, or was not
+ * sent.
+ */
 class OwnFault extends Error {
   constructor(cause: unknown) {
-    super('the request itself may have caused the error', { cause });
+    super('the error says nothing about upstream', { cause });
   }
 }
 
@@ -156,7 +170,7 @@ class ConsecutiveFailuresBreaker implements IBreaker {
 /**
  * Makes a request. Returns the result, or an error that shows that upstream is running. The circuit breaker counts both
  * as success.
- * @throws {OwnFault} if the request itself may have caused the error; the circuit breaker does not count it
+ * @throws {OwnFault} if the error says nothing about upstream; the circuit breaker does not count it
  * @throws the error of the request if it shows that upstream is down
  */
 async function answered<T>(
