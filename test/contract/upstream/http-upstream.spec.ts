@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  BudgetExhaustedError,
   HttpUpstream,
   isIncompleteReplyError,
   UpstreamConnectionLostError,
@@ -594,6 +595,28 @@ describe('a read', () => {
     expect(await failure(upstream.listContacts(to, acceptEveryContact))).toBeInstanceOf(UpstreamTimeoutError);
     expect(checks).toBe(2);
     expect(performance.now() - began).toBeGreaterThan(3 * TIMEOUT_MS - 10);
+  });
+
+  it.each([
+    ['the budget has no token', new BudgetExhaustedError(3_000)],
+    ['Redis refuses connections', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })],
+  ])('fails with the error of the token check, not of upstream, if %s', async (_, noToken) => {
+    /** Returns the address with a check that first resolves, and rejects when the expired token is replaced. */
+    const withExpiredToken = (): UpstreamAddress => {
+      let checks = 0;
+      const check = (): Promise<void> => {
+        checks += 1;
+        return checks === 1 ? Promise.resolve() : Promise.reject(noToken);
+      };
+      return { ...address, tokenCheck: Object.assign(check, { isExpired: () => true }) };
+    };
+    for (const read of [
+      () => upstream.listContacts(withExpiredToken(), acceptEveryContact),
+      () => upstream.listMessages(withExpiredToken(), 'a', 1, 20),
+      () => upstream.readContactsText(withExpiredToken(), []),
+      () => upstream.readMessagesText(withExpiredToken(), 'a', []),
+    ])
+      await expect(read()).rejects.toBe(noToken);
   });
 
   it('skips and counts an unreadable element', async () => {

@@ -6,7 +6,7 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type FormData from 'form-data';
 import { TimeLimit } from '#platform';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
-import { toUpstreamError } from './http-failure.js';
+import { toErrorOfExchange } from './http-failure.js';
 import { UpstreamReplyTooLargeError, UpstreamRequestNotSentError } from '../upstream-error.js';
 
 /** A POST that must not be repeated. */
@@ -56,7 +56,7 @@ export async function postOnFreshConnection(post: FreshPost): Promise<FreshPostR
   try {
     return await exchange.run();
   } catch (error) {
-    throw toUpstreamError(error, {
+    throw toErrorOfExchange(error, {
       timeoutMs: post.timeoutMs,
       timedOut: exchange.timedOut,
       connected: exchange.established,

@@ -4,7 +4,8 @@ import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import { ExchangeDeadline } from './exchange-deadline.js';
 import {
   assertReplyIsNotFromTidings,
-  toUpstreamError,
+  BudgetTokenCheckError,
+  toErrorOfExchange,
   isSuccessfulReply,
   createUpstreamStatusError,
   type ReplyHead,
@@ -54,6 +55,7 @@ export class HttpReplyReader {
    * Sends a request and passes the whole body of a successful reply to `consumer`. Resolves to the reply's
    * headers.
    * @throws {UpstreamError} if the request fails or the reply is not valid
+   * @throws the error of `tokenCheck` if it rejects
    */
   async read(
     { baseUrl, tokenCheck }: UpstreamAddress,
@@ -99,7 +101,7 @@ export class HttpReplyReader {
       }
       return response.headers;
     } catch (error) {
-      throw toUpstreamError(error, {
+      throw toErrorOfExchange(error, {
         timeoutMs: this.timeoutMs,
         timedOut: exchange.deadline.isOver,
         maxBytes: limits.maxBytes,
@@ -136,6 +138,7 @@ class Exchange {
 /**
  * Returns a token check that works like the given one and pauses the deadline while it runs. A request may wait long
  * for a new token, and this wait must not count towards the deadline.
+ * @throws {BudgetTokenCheckError} if the given check rejects
  */
 function pausedDuring(
   tokenCheck: BudgetTokenCheck | undefined,
@@ -146,6 +149,8 @@ function pausedDuring(
     deadline.pause();
     try {
       await tokenCheck();
+    } catch (error) {
+      throw new BudgetTokenCheckError(error);
     } finally {
       deadline.resume();
     }

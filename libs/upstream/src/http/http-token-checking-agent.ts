@@ -1,6 +1,7 @@
 import { type Agent as HttpAgent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { Agent as HttpsAgent, request as secureRequest, type RequestOptions } from 'node:https';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import { BudgetTokenCheckError } from './http-failure.js';
 
 /** The part of Node.js' `http` and `https` modules with which axios starts requests. */
 export interface HttpTransport {
@@ -34,7 +35,8 @@ export function createTransportWithBudgetTokenCheck(
 
 /**
  * Changes an agent so that no request is written to a new connection before the request's {@link BudgetTokenCheck} has
- * resolved. The request's token of the budget may expire while the agent connects.
+ * resolved. The request's token of the budget may expire while the agent connects. If the check rejects, the request
+ * fails with a {@link BudgetTokenCheckError}.
  */
 export function addBudgetTokenCheckToAgent<Agent extends HttpAgent>(agent: Agent): Agent {
   const open = agent.createConnection.bind(agent);
@@ -53,7 +55,7 @@ export function addBudgetTokenCheckToAgent<Agent extends HttpAgent>(agent: Agent
       const refuse = (error: unknown): void => {
         socket.off('error', failed);
         socket.destroy();
-        handOver?.(error instanceof Error ? error : new Error(String(error)), socket);
+        handOver?.(new BudgetTokenCheckError(error), socket);
       };
       check().then(begin, refuse);
     });

@@ -20,7 +20,7 @@ import { GATEWAY_HEADER } from './gateway-header.js';
 import {
   assertReplyIsNotFromTidings,
   parseReplyDate,
-  toUpstreamError,
+  toErrorOfExchange,
   isSuccessfulReply,
   createUpstreamStatusError,
 } from './http-failure.js';
@@ -172,7 +172,7 @@ export class HttpUpstream implements Upstream {
     try {
       response = await this.http.request<string>({ ...request, signal: deadline });
     } catch (error) {
-      throw toUpstreamError(error, {
+      throw toErrorOfExchange(error, {
         timeoutMs: this.timeoutMs,
         timedOut: deadline.aborted,
         maxBytes: this.maxReplyBytes,
