@@ -115,18 +115,20 @@ describe('a send that is resent', () => {
 
 describe('an unknown send', () => {
   it.each(['sent', 'failed'] as const)(
-    'that is resolved as %s gets this status, and is bound to its message if the message appears later',
+    'that is resolved as %s gets this status with its reason, and keeps both if its message appears later',
     async (outcome) => {
       relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
       failPosts({ kind: 'resetAfter' });
       const id = await accept();
       await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
+      const reason = outcome === 'failed' ? 'The send was resolved as failed.' : null;
       expect(await relay.intake.resolve(ACCOUNT, id, outcome)).toMatchObject({
         status: outcome,
+        reason,
         messageId: null,
       });
       await relay.harness.sweepUntil('the message is bound', async () => (await find(id)).messageId !== null);
-      expect((await find(id)).status).toBe(outcome);
+      expect(await find(id)).toMatchObject({ status: outcome, reason });
       expect(await sendEvents()).toEqual(['send.unknown', `send.${outcome}`]);
       await expect(relay.intake.resolve(ACCOUNT, id, 'resend')).rejects.toThrow(SendNotResolvableError);
     },

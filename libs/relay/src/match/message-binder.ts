@@ -235,13 +235,19 @@ function recordAfterRead(
  */
 function matchChange({ state }: SendRecord, contactId: string, messageId: string): StateChange {
   const rest = fieldsKeptAcrossTransitions(state);
+  const reason = state.reason === undefined ? {} : { reason: state.reason };
   if (state.messageId === undefined) {
-    return { transition: 'found', state: { ...rest, contactId, messageId }, claim: { contactId, messageId } };
+    const isStatusKept = transitionResult(state.status, 'found')?.to === state.status;
+    return {
+      transition: 'found',
+      state: { ...rest, ...(isStatusKept ? reason : {}), contactId, messageId },
+      claim: { contactId, messageId },
+    };
   }
   const duplicates = [...(state.duplicates ?? []), { contactId, messageId }];
   return {
     transition: 'duplicate_found',
-    state: { ...rest, ...(state.reason === undefined ? {} : { reason: state.reason }), duplicates },
+    state: { ...rest, ...reason, duplicates },
     claim: { contactId, messageId, duplicate: true },
   };
 }
