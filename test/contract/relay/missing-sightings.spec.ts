@@ -22,6 +22,20 @@ describe('an accepted send whose message does not appear', () => {
     expect(await sendEvents()).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
 
+  it('causes send.unconfirmed only after the whole confirmation period if look-ups succeed, even if SEND_MAX_AGE_SECONDS is shorter', async () => {
+    relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
+    const confirmMs = 2_000;
+    const id = await accept();
+    await relayUntil(id, 'accepted');
+    const confirming = rounds({ confirmMs, maxAgeMs: 1 });
+    await eventually('the event was emitted', async () => {
+      await confirming.confirm(ACCOUNT);
+      return (await sendEvents()).includes('send.unconfirmed');
+    });
+    const { begunAt = 0, updatedAt = 0 } = (await relay.harness.sends.find(ACCOUNT, id))?.state ?? {};
+    expect(updatedAt - begunAt).toBeGreaterThanOrEqual(confirmMs);
+  });
+
   it('causes an early poll of the recipient’s contact, even if upstream created that contact for the send', async () => {
     const id = await accept();
     await relayUntil(id, 'accepted');

@@ -87,7 +87,8 @@ export class AcceptedSendConfirmer {
    * the recipient's messages, even sends whose check is not due yet.
    *
    * A send's confirmation period counts down only while the recipient's messages can be read completely. The checks of
-   * a send end with the first complete read after the confirmation period, or when the send reaches its maximum age.
+   * a send end with the first complete read after the confirmation period, or with a read that is not complete after
+   * the send has reached its maximum age.
    * @param due sends whose check was due
    */
   private async confirmRecipient(
@@ -179,7 +180,7 @@ export class AcceptedSendConfirmer {
     const { leftMs, passedMs } = this.countdownOf(record, now);
     const left = outcome === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);
-    if ((outcome === 'complete' && left <= 0) || age >= this.settings.maxAgeMs) {
+    if (outcome === 'complete' ? left <= 0 : age >= this.settings.maxAgeMs) {
       const ended = { ...fieldsKeptAcrossTransitions(looked.state), lookLeftMs: 0 };
       await this.store.apply(account, record, { transition: 'unconfirmed', state: ended, confirmInMs: null });
       return;
