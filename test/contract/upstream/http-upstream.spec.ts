@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   BudgetExhaustedError,
@@ -651,6 +651,29 @@ describe('a read', () => {
     });
     patient.close();
   });
+
+  it.each([
+    ['deflate', deflateRawSync],
+    ['gzip', deflateSync],
+    ['br', gzipSync],
+    ['gzip', (body: Buffer): Buffer => gzipSync(body).subarray(0, -10)],
+  ])(
+    'or a send whose reply is not valid %s fails as unreadable, not as a broken connection',
+    async (encoding, compress) => {
+      let status = 200;
+      const to = await serve((request, response) => {
+        request.resume();
+        response
+          .writeHead(status, { 'content-encoding': encoding })
+          .end(compress(Buffer.from('{"contacts":[]}')));
+      });
+      const requests = [() => upstream.listContacts(to, acceptEveryContact), () => upstream.send(to, SEND)];
+      for (const request of requests)
+        expect(await failure(request())).toBeInstanceOf(UpstreamReplyUnreadableError);
+      status = 503;
+      for (const request of requests) expect(await failure(request())).toMatchObject({ status });
+    },
+  );
 
   it('rejects a small compressed reply that is large after decompression', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '));

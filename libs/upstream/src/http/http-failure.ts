@@ -7,6 +7,7 @@ import {
   UpstreamError,
   UpstreamIsTidingsError,
   UpstreamReplyTooLargeError,
+  UpstreamReplyUnreadableError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnreachableError,
@@ -26,6 +27,9 @@ const NEVER_CONNECTED = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
+
+/** Matches the codes of decompression errors. Those of Brotli begin with `ERR__ERROR_`, all others with `Z_`. */
+const DECOMPRESSION_CODE = /^(?:Z_|ERR__ERROR_)/;
 
 /** Status and headers of a reply. The names of the headers are in lower case. */
 export interface ReplyHead {
@@ -74,10 +78,17 @@ export function toErrorOfExchange(error: unknown, exchange: FailedExchange): unk
     return new UpstreamUnreachableError(words, { cause: error });
   }
   if (timedOut) return new UpstreamTimeoutError(timeoutMs, { cause: error, hasBegun }, hintOf(received));
+  if (isDecompressionError(error))
+    return new UpstreamReplyUnreadableError(`its body cannot be decompressed: ${reason}`, { cause: error });
   if (error instanceof Error && error.message.includes('maxContentLength')) {
     return new UpstreamReplyTooLargeError(maxBytes, 'bytes', { cause: error });
   }
   return new UpstreamConnectionLostError(reason, { cause: error, hasBegun });
+}
+
+/** Returns true for an error of Node.js' module `zlib`: a compressed body is not valid. */
+export function isDecompressionError(error: unknown): boolean {
+  return DECOMPRESSION_CODE.test(codeOf(error) ?? '');
 }
 
 /**

@@ -6,7 +6,7 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type FormData from 'form-data';
 import { TimeLimit } from '#platform';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
-import { toErrorOfExchange } from './http-failure.js';
+import { isDecompressionError, isSuccessfulReply, toErrorOfExchange } from './http-failure.js';
 import { UpstreamReplyTooLargeError, UpstreamRequestNotSentError } from '../upstream-error.js';
 
 /** A POST that must not be repeated. */
@@ -122,7 +122,14 @@ class FreshExchange {
     this.established = true;
     const reply = await this.reply(this.write());
     const { statusCode: status = 0, headers } = reply;
-    return { status, headers, data: await this.decoded(headers, await this.bodyOf(reply)) };
+    const body = await this.bodyOf(reply);
+    try {
+      return { status, headers, data: await this.decoded(headers, body) };
+    } catch (error) {
+      // The text of an error reply is not needed to tell what its status means.
+      if (!isSuccessfulReply({ status }) && isDecompressionError(error)) return { status, headers, data: '' };
+      throw error;
+    }
   }
 
   private connected(): Promise<void> {

@@ -6,6 +6,7 @@ import {
   assertReplyIsNotFromTidings,
   BudgetTokenCheckError,
   toErrorOfExchange,
+  isDecompressionError,
   isSuccessfulReply,
   createUpstreamStatusError,
   type ReplyHead,
@@ -175,13 +176,18 @@ function discard({ body }: HttpReply): void {
   if (body instanceof Readable) body.destroy();
 }
 
+/** Returns the beginning of the body of an error reply, as far as it can be decompressed. */
 async function beginningOf(body: HttpReply['body']): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer> | Iterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > MAX_ERROR_BYTES) break;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer> | Iterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MAX_ERROR_BYTES) break;
+    }
+  } catch (error) {
+    if (!isDecompressionError(error)) throw error;
   }
   return Buffer.concat(chunks).toString('utf8', 0, MAX_ERROR_BYTES);
 }
