@@ -488,6 +488,19 @@ async function fullListener(): Promise<UpstreamAddress> {
 }
 
 describe('a read', () => {
+  it('closes its connection at the deadline even if the connection was not yet established', async () => {
+    const made: Socket[] = [];
+    const note = (message: unknown): void => void made.push((message as { socket: Socket }).socket);
+    const to = await fullListener();
+    subscribe('net.client.socket', note);
+    try {
+      await failure(upstream.readContactsText(to, []));
+      expect(made.map(({ destroyed }) => destroyed)).toEqual([true]);
+    } finally {
+      unsubscribe('net.client.socket', note);
+    }
+  });
+
   it.each(['array', 'contacts', 'data', 'items'])(
     'accepts a contact list in the shape %j of the simulator',
     async (contactsShape) => {

@@ -12,22 +12,25 @@ export interface HttpTransport {
 interface CheckedOptions extends RequestOptions {
   /** The check that the request must pass before it gets a new connection; see {@link BudgetTokenCheck}. */
   budgetTokenCheck?: BudgetTokenCheck | undefined;
+  /** Closes the new connection when it aborts, as long as the request does not have the connection yet. */
+  connectSignal?: AbortSignal;
 }
 
 /**
- * Returns a transport for one request. The transport passes the request's {@link BudgetTokenCheck} to the agent. The
- * agent must come from {@link addBudgetTokenCheckToAgent}.
+ * Returns a transport for one request. The transport passes the request's {@link BudgetTokenCheck} and its signal to
+ * the agent. The agent must come from {@link addBudgetTokenCheckToAgent}.
  *
  * An `AsyncLocalStorage` could also pass the check, but in Node.js 20 it slows down every promise of the process.
  */
 export function createTransportWithBudgetTokenCheck(
   url: string,
   budgetTokenCheck: BudgetTokenCheck | undefined,
+  connectSignal: AbortSignal,
 ): HttpTransport {
   const start = url.startsWith('https:') ? secureRequest : request;
   return {
     request: (options, onResponse) => {
-      const checked: CheckedOptions = { ...options, budgetTokenCheck };
+      const checked: CheckedOptions = { ...options, budgetTokenCheck, connectSignal };
       return start(checked, onResponse);
     },
   };
@@ -45,17 +48,22 @@ export function addBudgetTokenCheckToAgent<Agent extends HttpAgent>(agent: Agent
     const check = options.budgetTokenCheck ?? ((): Promise<void> => Promise.resolve());
     const socket = open(options);
     if (socket == null) throw new Error('an agent made no connection');
-    const failed = (error: Error): void => handOver?.(error, socket);
-    socket.once('error', failed);
+    // Node.js knows the connection only after the handover, so an abort of the request does not close it before.
+    const abort = (): void => void socket.destroy(new Error('aborted'));
+    options.connectSignal?.addEventListener('abort', abort, { once: true });
+    const end = (error: Error | null): void => {
+      socket.off('error', end);
+      options.connectSignal?.removeEventListener('abort', abort);
+      handOver?.(error, socket);
+    };
+    socket.once('error', end);
     socket.once(ready, () => {
       const begin = (): void => {
-        socket.off('error', failed);
-        handOver?.(socket.destroyed ? new Error('the connection was closed') : null, socket);
+        end(socket.destroyed ? new Error('the connection was closed') : null);
       };
       const refuse = (error: unknown): void => {
-        socket.off('error', failed);
         socket.destroy();
-        handOver?.(new BudgetTokenCheckError(error), socket);
+        end(new BudgetTokenCheckError(error));
       };
       check().then(begin, refuse);
     });

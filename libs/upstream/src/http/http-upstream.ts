@@ -152,29 +152,23 @@ export class HttpUpstream implements Upstream {
     this.agents.httpsAgent.destroy();
   }
 
-  private get(
+  private async get(
     address: UpstreamAddress,
     path: string,
     query: UpstreamQuery = [],
   ): Promise<AxiosResponse<string>> {
-    const request = getRequest(address, path, query);
-    const transport = createTransportWithBudgetTokenCheck(request.url, address.tokenCheck);
-    return this.exchange({ ...request, ...this.agents, transport }, address.tokenCheck);
-  }
-
-  private async exchange(
-    request: AxiosRequestConfig,
-    tokenCheck: BudgetTokenCheck | undefined,
-  ): Promise<AxiosResponse<string>> {
+    const { tokenCheck } = address;
     await tokenCheck?.();
-    const deadline = AbortSignal.timeout(this.timeoutMs);
+    const signal = AbortSignal.timeout(this.timeoutMs);
+    const request = getRequest(address, path, query);
+    const transport = createTransportWithBudgetTokenCheck(request.url, tokenCheck, signal);
     let response: AxiosResponse<string>;
     try {
-      response = await this.http.request<string>({ ...request, signal: deadline });
+      response = await this.http.request<string>({ ...request, ...this.agents, transport, signal });
     } catch (error) {
       throw toErrorOfExchange(error, {
         timeoutMs: this.timeoutMs,
-        timedOut: deadline.aborted,
+        timedOut: signal.aborted,
         maxBytes: this.maxReplyBytes,
       });
     }
