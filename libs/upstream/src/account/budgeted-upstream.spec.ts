@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { createLogger } from '#platform';
+import { createLogger, pause } from '#platform';
 import { BudgetedUpstream } from './budgeted-upstream.js';
 import { FAILURES_UNTIL_BREAKER_OPENS } from './circuit-breaker.js';
 import type { ContactReader } from '../reply/contact-list.js';
@@ -318,6 +318,20 @@ describe('a probe of an unavailable upstream', () => {
     during('away');
     await make().probe('a');
     expect([requests, asked, outages.size]).toEqual([1, ['a 10 send'], 0]);
+  });
+
+  it('takes another token if its token expires while the connection is opened', async () => {
+    during('away');
+    const slowToConnect: Upstream = {
+      ...upstream,
+      listContacts: async (to, newReader) => {
+        while (to.tokenCheck?.isExpired?.() === false) await pause(5);
+        await to.tokenCheck?.();
+        return upstream.listContacts(to, newReader);
+      },
+    };
+    await new BudgetedUpstream(slowToConnect, find, budget, health, silent).probe('a');
+    expect([requests, asked]).toEqual([1, ['a 10 send', 'a 10 send']]);
   });
 
   it('makes no request if the outage has ended', async () => {

@@ -307,9 +307,10 @@ export class BudgetedUpstream {
     const address = await this.find(account);
     const acquire = (unused: number): Promise<number> =>
       this.budget.acquire(account, address.requestsPerSecond, 'send', WAITS.send.maxWaitMs, unused);
-    await createBudgetTokenCheck(await acquire(0), () => acquire(1))();
+    const tokenCheck = createBudgetTokenCheck(await acquire(0), () => acquire(1));
     try {
-      await (await this.upstream.listContacts(address, () => DISCARDING_READER)).close();
+      const list = await this.upstream.listContacts({ ...address, tokenCheck }, () => DISCARDING_READER);
+      await list.close();
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const kind = kindOf(error, outage.kind);
