@@ -28,8 +28,9 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
   }
 
   /**
-   * Stores a send. Schedules the periodic tasks of the send before the write, so that they find the send even if this
-   * process dies right after the write.
+   * Stores a send. Also schedules the periodic tasks of the send, which find it if this process dies before it wakes
+   * a worker. The schedule is written in the background, perhaps some milliseconds after the send. If the process
+   * dies in between, the survey of the account finds the send.
    */
   override insert(account: string, order: NewSendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
     if (order.sendAt === undefined)
@@ -41,8 +42,8 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
   }
 
   /**
-   * Moves due scheduled sends to their lanes. Schedules the check for due lanes before the write, so that the lanes are
-   * found even if this process dies before it wakes a worker for them.
+   * Moves due scheduled sends to their lanes. Also schedules the check for due lanes, as {@link insert} does, because
+   * this process may die before it wakes a worker for the lanes.
    */
   override promoteScheduled(account: string, count: number): Promise<string[]> {
     this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);

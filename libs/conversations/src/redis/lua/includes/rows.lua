@@ -1,4 +1,4 @@
---- Reads and writes the rows of conversations (see `redis-rows.ts` for their form).
+--- Reads and writes the rows of conversations (see `redis-row-keys.ts` for their form).
 -- A position is an array that begins with a time in ms and an id. Positions are ordered by time, then by id.
 -- @uses rows          Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @uses row_order     Sorted set of the ids of all rows by their last activity, in ms.
