@@ -1,6 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
-import { LaneRunner, type RelaySettings, type Sender, StoreBackedSendService } from '#relay';
+import {
+  LaneRunner,
+  type RelaySettings,
+  type SendAttempt,
+  type Sender,
+  StoreBackedSendService,
+} from '#relay';
 import { UpstreamConnectionLostError, UpstreamStatusError, UpstreamUnreachableError } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { ACCOUNT, ANY_SERVICE, FeedHarness, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
@@ -29,8 +35,14 @@ afterEach(async () => {
   await harness.close();
 });
 
-/** Relays one send to an upstream that answers so. Returns the log lines of the attempt. */
-async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<string, unknown>[]> {
+/**
+ * Relays one send, with these earlier attempts, to an upstream that answers so. Returns the log lines of the attempt.
+ */
+async function logOf(
+  post: () => Promise<void>,
+  isHeld = false,
+  attempts: SendAttempt[] = [],
+): Promise<Record<string, unknown>[]> {
   const lines: string[] = [];
   const logger = createLogger('test', 'trace', { write: (line) => lines.push(line) });
   const sender: Sender = {
@@ -42,9 +54,12 @@ async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<
     post,
   };
   const intake = new StoreBackedSendService(harness.sends, harness.idempotencyKeys, JOBS, ANY_SERVICE);
-  await intake.accept(ACCOUNT, { phoneNumber: NUMBER, type: 'text', message: TEXT }, undefined, {
-    requestId: 'req-7',
-  });
+  const order = { phoneNumber: NUMBER, type: 'text', message: TEXT };
+  const { id } = await intake.accept(ACCOUNT, order, undefined, { requestId: 'req-7' });
+  const record = await harness.sends.find(ACCOUNT, id);
+  if (record === undefined) throw new Error('the send was not found');
+  const state = { ...record.state, attempts };
+  await harness.sends.apply(ACCOUNT, record, { transition: 'attempt_recorded', state });
   const runner = new LaneRunner(
     harness.sends,
     sender,
@@ -88,6 +103,19 @@ describe('an attempt of a send', () => {
       expect(entries[0]).toMatchObject({ durationMs: expect.any(Number), sendId: expect.any(String) });
     },
   );
+
+  it('is logged with its number, and without a number if earlier attempts are no longer stored with the send', async () => {
+    const attempts = Array.from({ length: 50 }, () => ({
+      at: new Date(0).toISOString(),
+      outcome: 'not_taken' as const,
+    }));
+    const numbers: unknown[] = [];
+    for (const earlier of [attempts.slice(1), attempts]) {
+      const [entry] = await logOf(() => Promise.resolve(), false, earlier);
+      numbers.push(entry?.['attempt']);
+    }
+    expect(numbers).toEqual([50, undefined]);
+  });
 
   it('that fails during an outage of the account is logged with the decision "hold"', async () => {
     const entries = await logOf(() => Promise.reject(errorWithText(401)), true);

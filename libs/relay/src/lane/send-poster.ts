@@ -28,6 +28,7 @@ import {
   fieldsKeptAcrossTransitions,
   timeOfFirstPostWithoutBoundMessage,
   appendAttempt,
+  MAX_ATTEMPTS,
 } from '../send/send-record.js';
 import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup-runner.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
@@ -152,7 +153,8 @@ export class SendPoster {
         ...(order.requestId === undefined ? {} : { requestId: order.requestId }),
         ...traceIdLogField(order.trace),
         sendId: order.id,
-        attempt: state.attempts.length + 1,
+        // Of a send with more attempts, the number is not stored.
+        ...(state.attempts.length < MAX_ATTEMPTS ? { attempt: state.attempts.length + 1 } : {}),
         outcome,
         ...(httpStatus === undefined ? {} : { status: httpStatus }),
         ...(fault === undefined ? {} : { error: fault }),

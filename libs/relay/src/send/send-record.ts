@@ -124,7 +124,7 @@ export interface SendRecord {
 }
 
 /** Maximum number of attempts that are stored with a send. If there are more, the oldest are dropped. */
-const MAX_ATTEMPTS = 50;
+export const MAX_ATTEMPTS = 50;
 
 /** Adds an attempt to a list of attempts. Drops the oldest attempts in excess of the maximum number. */
 export function appendAttempt(attempts: readonly SendAttempt[], attempt: SendAttempt): SendAttempt[] {
