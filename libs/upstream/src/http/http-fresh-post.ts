@@ -139,12 +139,11 @@ class FreshExchange {
 
   private write(): ClientRequest {
     const { headers, body, length } = this.post;
-    const { pathname, search, host, username, password } = this.url;
+    const { pathname, search, host } = this.url;
     const written = request({
       method: 'POST',
       path: pathname + search,
       setHost: false,
-      ...(username === '' ? {} : { auth: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` }),
       headers: { Host: host, ...headers, 'Content-Length': length },
       createConnection: () => this.socket,
     });
