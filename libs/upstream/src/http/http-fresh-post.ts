@@ -1,11 +1,11 @@
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import type { Readable } from 'node:stream';
 import type FormData from 'form-data';
 import { TimeLimit } from '#platform';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import { decompressed } from './http-decompression.js';
 import { isDecompressionError, isSuccessfulReply, toErrorOfExchange } from './http-failure.js';
 import { UpstreamReplyTooLargeError, UpstreamRequestNotSentError } from '../upstream-error.js';
 
@@ -32,14 +32,6 @@ export interface FreshPostReply {
   headers: IncomingHttpHeaders;
   data: string;
 }
-
-const DECODERS: ReadonlyMap<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>> =
-  new Map([
-    ['gzip', promisify(gunzip)],
-    ['x-gzip', promisify(gunzip)],
-    ['deflate', promisify(inflate)],
-    ['br', promisify(brotliDecompress)],
-  ]);
 
 /**
  * Makes a POST on a new connection. If a new connection cannot be established, upstream certainly did not receive the
@@ -122,14 +114,8 @@ class FreshExchange {
     this.established = true;
     const reply = await this.reply(this.write());
     const { statusCode: status = 0, headers } = reply;
-    const body = await this.bodyOf(reply);
-    try {
-      return { status, headers, data: await this.decoded(headers, body) };
-    } catch (error) {
-      // The text of an error reply is not needed to tell what its status means.
-      if (!isSuccessfulReply({ status }) && isDecompressionError(error)) return { status, headers, data: '' };
-      throw error;
-    }
+    const body = await this.bodyOf(decompressed(reply, headers), isSuccessfulReply({ status }));
+    return { status, headers, data: body.toString() };
   }
 
   private connected(): Promise<void> {
@@ -160,34 +146,26 @@ class FreshExchange {
     return new Promise((resolve) => written.once('response', resolve));
   }
 
-  private bodyOf(reply: IncomingMessage): Promise<Buffer> {
+  /** Reads a body. If the body of an error reply cannot be decompressed, returns its beginning, or an empty body. */
+  private bodyOf(body: Readable, isRequired: boolean): Promise<Buffer> {
     const { maxBytes } = this.post;
     const chunks: Buffer[] = [];
     let bytes = 0;
     return new Promise((resolve) => {
-      reply.on('error', this.fail);
-      reply.on('data', (chunk: Buffer) => {
+      body.on('error', (error) => {
+        // The text of an error reply is not needed to tell what its status means.
+        if (isDecompressionError(error) && !isRequired) resolve(Buffer.concat(chunks));
+        else this.fail(error);
+      });
+      body.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes > maxBytes) this.fail(new UpstreamReplyTooLargeError(maxBytes));
         else chunks.push(chunk);
       });
-      reply.on('end', () => {
+      body.on('end', () => {
         resolve(Buffer.concat(chunks));
       });
     });
-  }
-
-  private async decoded(headers: IncomingHttpHeaders, body: Buffer): Promise<string> {
-    const { maxBytes } = this.post;
-    const decode = DECODERS.get(headers['content-encoding'] ?? '');
-    if (decode === undefined || body.length === 0) return body.toString();
-    try {
-      return (await decode(body, { maxOutputLength: maxBytes })).toString();
-    } catch (error) {
-      if (error instanceof RangeError)
-        throw new UpstreamReplyTooLargeError(maxBytes, 'bytes', { cause: error });
-      throw error;
-    }
   }
 }
 

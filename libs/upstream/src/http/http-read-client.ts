@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import { decompressed } from './http-decompression.js';
 
 /** A reply to a read. Its body may still be arriving. */
 export interface HttpReply {
@@ -33,13 +33,6 @@ const MAX_COLLECTED_BYTES = 64 * 1024;
  */
 const MAX_LATE_STARTS = 10;
 
-const DECOMPRESSORS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-};
-
 /** Thrown if the token of a read expired before the request could be sent. */
 class TokenExpiredError extends Error {}
 
@@ -65,7 +58,8 @@ export class HttpReadClient {
   async get(read: HttpRead): Promise<HttpReply> {
     for (let starts = 1; ; starts += 1) {
       try {
-        return decompressed(await this.start(read, starts < MAX_LATE_STARTS));
+        const reply = await this.start(read, starts < MAX_LATE_STARTS);
+        return { ...reply, body: decompressed(reply.body, reply.headers) };
       } catch (error) {
         if (!(error instanceof TokenExpiredError)) throw error;
         await read.tokenCheck?.();
@@ -181,16 +175,4 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     this.isOver = true;
     this.read.signal.removeEventListener('abort', this.abort);
   }
-}
-
-/** Returns the reply with its body decompressed. */
-function decompressed(reply: HttpReply): HttpReply {
-  const encoding = reply.headers['content-encoding'];
-  const create = typeof encoding === 'string' ? DECOMPRESSORS[encoding.trim().toLowerCase()] : undefined;
-  if (create === undefined) return reply;
-  const source = reply.body instanceof Readable ? reply.body : Readable.from(reply.body);
-  const body = create();
-  source.on('error', (error) => body.destroy(error));
-  body.on('close', () => source.destroy());
-  return { ...reply, body: source.pipe(body) };
 }
