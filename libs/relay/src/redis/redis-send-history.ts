@@ -1,6 +1,6 @@
-import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#platform';
+import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
 import { readSendsOfMessages } from './redis-message-bindings.js';
-import { sendIndexRedisKeys } from './redis-send-index.js';
+import { readSendIds, sendIndexRedisKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
   type SendHistory,
@@ -9,11 +9,6 @@ import {
   toSendWithTimes,
 } from '../send/send-history.js';
 import type { SendStatus } from '../send/send.js';
-
-const listSendsScript = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
-
-/** Maximum number of sends that are examined for one page. */
-const MAX_EXAMINED = 2_000;
 
 /** Statuses of sends whose message upstream does not show yet. */
 const PENDING: readonly SendStatus[] = ['scheduled', 'queued', 'relaying', 'accepted'];
@@ -32,15 +27,17 @@ export class RedisSendHistory implements SendHistory {
     before?: number,
   ): Promise<SendWithTimesPage> {
     const keys = accountKeys(this.prefix, account);
-    const { ids, next } = await this.list([sendIndexRedisKeys.recipient(keys, phoneNumber)], limit, before);
-    return { sends: await this.timed(keys, ids), ...(next === undefined ? {} : { next }) };
+    const sets = [sendIndexRedisKeys.recipient(keys, phoneNumber)];
+    const { ids, ...page } = await readSendIds(this.redis, sets, limit, before);
+    return { sends: await this.timed(keys, ids), ...page };
   }
 
   async pendingTo(account: string, phoneNumber: string, limit: number): Promise<SendWithTimes[]> {
     const keys = accountKeys(this.prefix, account);
     const lists = await Promise.all(
       PENDING.map(async (status) =>
-        this.list(
+        readSendIds(
+          this.redis,
           [sendIndexRedisKeys.status(keys, status), sendIndexRedisKeys.recipient(keys, phoneNumber)],
           limit,
         ),
@@ -61,20 +58,6 @@ export class RedisSendHistory implements SendHistory {
 
   async byIds(account: string, ids: readonly string[]): Promise<SendWithTimes[]> {
     return this.timed(accountKeys(this.prefix, account), ids);
-  }
-
-  private async list(
-    sets: readonly string[],
-    limit: number,
-    before?: number,
-  ): Promise<{ ids: string[]; next?: number }> {
-    const reply = await listSendsScript.run(
-      this.redis,
-      { sets },
-      { before: before ?? '', limit, maxExamined: MAX_EXAMINED },
-    );
-    const { next, ids } = reply as { next: string; ids: string[] };
-    return { ids, ...(next === '' ? {} : { next: Number(next) }) };
   }
 
   private async timed(keys: AccountKeys, ids: readonly string[]): Promise<SendWithTimes[]> {

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { AccountKeys } from '#platform';
+import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import type { SendOrder } from '../send/send-record.js';
 import type { SendStatus } from '../send/send.js';
+
+/** Maximum number of sends that are examined for one page. */
+const MAX_EXAMINED = 2_000;
+
+const listSendsScript = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
 
 /**
  * Keys of the sorted sets that list an account's sends in the order in which they were created. Each new send gets the
@@ -51,4 +56,25 @@ export function laneRedisKeys(keys: AccountKeys): LaneKeys {
     lanesSince: keys('lanes', 'since'),
     laneDepths: keys('lanes', 'depths'),
   };
+}
+
+/**
+ * Reads a page of the ids of the sends that are in all of the given sets, the newest first. If few of the examined
+ * sends match, the page is shorter than requested.
+ * @param sets keys of sets from {@link sendIndexRedisKeys}
+ * @param before number before which the page begins: `next` of the page before
+ */
+export async function readSendIds(
+  redis: RedisClient,
+  sets: readonly string[],
+  limit: number,
+  before?: number,
+): Promise<{ ids: string[]; next?: number }> {
+  const reply = await listSendsScript.run(
+    redis,
+    { sets },
+    { before: before ?? '', limit, maxExamined: MAX_EXAMINED },
+  );
+  const { next, ids } = reply as { next: string; ids: string[] };
+  return { ids, ...(next === '' ? {} : { next: Number(next) }) };
 }

@@ -1,17 +1,9 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { laneRedisKeys, sendIndexRedisKeys } from './redis-send-index.js';
+import { laneRedisKeys, readSendIds, sendIndexRedisKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import type { SendFilter, SendList, SendPage, SendsOverview } from '../send/send-list.js';
 import { toPublicSendWithLookups } from '../send/send-record.js';
 import { SEND_STATUSES, type SendStatus } from '../send/send.js';
-
-/**
- * Maximum number of sends that are examined for one page. If few of them match the filter, the page is shorter than
- * requested.
- */
-const MAX_EXAMINED = 2_000;
-
-const listSendsScript = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
 
 const readOverviewScript = LuaScript.from(import.meta.url, 'lua/sends-overview.lua');
 
@@ -30,19 +22,15 @@ export class RedisSendList implements SendList {
       ...(reference === undefined ? [] : [sendIndexRedisKeys.reference(keys, reference)]),
       ...(phoneNumber === undefined ? [] : [sendIndexRedisKeys.recipient(keys, phoneNumber)]),
     ];
-    const reply = await listSendsScript.run(
-      this.redis,
-      { sets: sets.length === 0 ? [sendIndexRedisKeys.all(keys)] : sets },
-      { before: before ?? '', limit, maxExamined: MAX_EXAMINED },
-    );
-    const { next, ids } = reply as { next: string; ids: string[] };
+    const all = [sendIndexRedisKeys.all(keys)];
+    const { ids, ...page } = await readSendIds(this.redis, sets.length === 0 ? all : sets, limit, before);
     const records = await readSendRecords(this.redis, keys, ids);
     return {
       // Leave out sends that no longer match the filter, because their status changed after their ids were read.
       sends: records
         .map(toPublicSendWithLookups)
         .filter((send) => status === undefined || send.status === status),
-      ...(next === '' ? {} : { next: Number(next) }),
+      ...page,
     };
   }
 
