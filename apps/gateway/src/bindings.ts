@@ -47,7 +47,6 @@ import {
   BullmqRelayJobs,
   AgendaNotifyingRelayStore,
   ProbeTriggeringUpstreamHealth,
-  RelayJobsWithReconciliation,
   RedisIdempotencyKeys,
   RedisSendList,
   type SendService,
@@ -245,7 +244,7 @@ function sendsOf(
       new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
     ),
     new RedisIdempotencyKeys(redis, prefix),
-    new RelayJobsWithReconciliation(jobs, relay.hints),
+    jobs,
     async (account) => {
       const found = await accounts.find(account);
       return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);
