@@ -74,6 +74,8 @@ const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
  * outcome.
  */
 export class SendPoster {
+  private readonly leaseMs: number;
+
   constructor(
     private readonly store: RelayStore,
     private readonly sender: Sender,
@@ -83,7 +85,9 @@ export class SendPoster {
     private readonly settings: RelaySettings,
     private readonly logger: Logger,
     private readonly random: () => number,
-  ) {}
+  ) {
+    this.leaseMs = postRequestLeaseMs(settings);
+  }
 
   /**
    * Posts the first send in a lane. Returns the wait before the lane's next step, in milliseconds; 0 means that the
@@ -282,10 +286,6 @@ export class SendPoster {
   /** Returns the limit of {@link FencedSend.untilDecided} for a POST that begins now. */
   private untilDecided({ order }: SendRecord): TimeLimit {
     return new TimeLimit(this.leaseMs + confirmationPeriodMs(order, this.settings));
-  }
-
-  private get leaseMs(): number {
-    return postRequestLeaseMs(this.settings);
   }
 
   /**
