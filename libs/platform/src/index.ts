@@ -41,6 +41,7 @@ export {
 } from './environment/unknown-variables.js';
 export { parseRedisHashReply } from './redis/hash-reply.js';
 export { type IdPrefix, newId, uniqueString } from './ids.js';
+export { isRecord } from './is-record.js';
 export {
   type ProcessInstance,
   parseProcessInstance,

@@ -21,7 +21,7 @@ export { phoneNumbersOf, type UpstreamContact } from './reply/contact.js';
 export { type ContactList, type ContactReader, type RequestedContact } from './reply/contact-list.js';
 export { GATEWAY_HEADER } from './http/gateway-header.js';
 export { HttpUpstream } from './http/http-upstream.js';
-export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './reply/message.js';
+export { type Direction, parseMessage, type UpstreamMessage } from './reply/message.js';
 export { RedisRequestBudget } from './budget/redis-request-budget.js';
 export { RedisRequestRateLimiter } from './budget/redis-request-rate-limiter.js';
 export { type RequestRateLimiter } from './budget/request-rate-limiter.js';

@@ -1,6 +1,7 @@
+import { isRecord } from '#platform';
 import type { MessageChange, TimelineEvents } from '#conversations';
 import { CursorExpiredError, type EventLog, formatCursor, type LoggedEvent, parseCursor } from '#events';
-import { isRecord, parseMessage } from '#upstream';
+import { parseMessage } from '#upstream';
 import { toTimelineMessage } from './timeline-upstream.js';
 
 const PAGE_SIZE = 500;

@@ -1,6 +1,6 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync, type ValidationError } from 'class-validator';
-import { isRecord } from '#upstream';
+import { isRecord } from '#platform';
 import { type FieldFault, invalid, Problem } from '../problems/problem.js';
 
 /** Maximum nesting depth of a JSON body. Deeper bodies could exhaust the stack of recursive code. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isRecord } from '#upstream';
+import { isRecord } from '#platform';
 import type { NewSend } from '#relay';
 
 /**

@@ -1,6 +1,6 @@
+import { isRecord } from '#platform';
 import type { Principal } from '#accounts';
 import type { NewSend, StoredFile } from '#relay';
-import { isRecord } from '#upstream';
 import { otherFields, readInput } from '../input/input.pipe.js';
 import { knownNames } from '../input/known-names.js';
 import { parseInstant } from '../input/rules.js';

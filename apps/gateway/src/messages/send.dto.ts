@@ -1,4 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { isRecord } from '#platform';
 import {
   Instant,
   Optional,
@@ -9,7 +10,6 @@ import {
   TextOf,
   WebAddress,
 } from '../input/rules.js';
-import { isRecord } from '#upstream';
 
 /** Maximum length of a message text, in characters. */
 export const MAX_MESSAGE_LENGTH = 65_536;

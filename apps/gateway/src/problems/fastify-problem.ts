@@ -1,5 +1,5 @@
 import type { HttpException } from '@nestjs/common';
-import { isRecord } from '#upstream';
+import { isRecord } from '#platform';
 import { internal, Problem } from './problem.js';
 import type { ProblemCode } from './problem-catalog.js';
 

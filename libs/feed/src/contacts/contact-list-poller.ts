@@ -1,9 +1,8 @@
 import { searchWordsOfContact } from '#conversations';
 import { type NewEvent } from '#events';
-import { type Logger, logMessageOf } from '#platform';
+import { isRecord, type Logger, logMessageOf } from '#platform';
 import {
   type ContactList,
-  isRecord,
   phoneNumbersOf,
   type UpstreamContact,
   UpstreamError,

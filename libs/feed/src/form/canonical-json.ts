@@ -1,4 +1,4 @@
-import { isRecord } from '#upstream';
+import { isRecord } from '#platform';
 
 /**
  * Returns a value as JSON with sorted object keys, so that equal values give equal texts. The value

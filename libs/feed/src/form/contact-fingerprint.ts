@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isRecord, type UpstreamContact } from '#upstream';
+import { isRecord } from '#platform';
+import type { UpstreamContact } from '#upstream';
 import { canonicalJson } from './canonical-json.js';
 import { removeUrlSignature } from './signed-url.js';
 

@@ -1,4 +1,5 @@
-import { isRecord, type UpstreamMessage } from '#upstream';
+import { isRecord } from '#platform';
+import type { UpstreamMessage } from '#upstream';
 import { JsonHasher } from './json-hasher.js';
 
 /**

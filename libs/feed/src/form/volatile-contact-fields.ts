@@ -1,4 +1,5 @@
-import { isRecord, type UpstreamContact } from '#upstream';
+import { isRecord } from '#platform';
+import type { UpstreamContact } from '#upstream';
 import {
   contactFingerprintOf,
   contactFingerprintIncludingUrlSignatures,

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { type RowUpdate, searchWordsOfContact } from '#conversations';
 import type { NewEvent } from '#events';
-import type { Logger } from '#platform';
-import { isRecord, phoneNumbersOf, type UpstreamMessage } from '#upstream';
+import { isRecord, type Logger } from '#platform';
+import { phoneNumbersOf, type UpstreamMessage } from '#upstream';
 import {
   type AbsenceResult,
   classifyMissingMessages,

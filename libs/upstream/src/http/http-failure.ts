@@ -1,7 +1,6 @@
 import { isAxiosError } from 'axios';
-import { truncateText, clockOfThisMachine, parseRetryAfter } from '#platform';
+import { clockOfThisMachine, isRecord, parseRetryAfter, truncateText } from '#platform';
 import { GATEWAY_HEADER } from './gateway-header.js';
-import { isRecord } from '../reply/message.js';
 import {
   UpstreamConnectionLostError,
   UpstreamError,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { productVersion, type TimeLimit } from '#platform';
+import { isRecord, productVersion, type TimeLimit } from '#platform';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
@@ -27,7 +27,6 @@ import {
 import { postOnFreshConnection } from './http-fresh-post.js';
 import { type HttpRead, HttpReadClient } from './http-read-client.js';
 import { HttpReplyReader } from './http-reply-reader.js';
-import { isRecord } from '../reply/message.js';
 import { MessagePageReader } from '../reply/message-page.js';
 import { UpstreamReplyUnreadableError, UpstreamRequestNotSentError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';

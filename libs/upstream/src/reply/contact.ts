@@ -1,4 +1,5 @@
-import { isRecord, parseId } from './message.js';
+import { isRecord } from '#platform';
+import { parseId } from './message.js';
 
 /** A contact from upstream's contact list. */
 export interface UpstreamContact {

@@ -1,3 +1,5 @@
+import { isRecord } from '#platform';
+
 /** Direction of a message, as seen from the account. `other` stands for undocumented values. */
 export type Direction = 'inbound' | 'outbound' | 'other';
 
@@ -90,9 +92,4 @@ function parseTime(value: unknown): number {
   if (typeof value === 'number') return value < SECONDS_END ? value * 1000 : value;
   if (typeof value !== 'string') return NaN;
   return Date.parse(WITHOUT_ZONE.test(value) ? `${value}Z` : value);
-}
-
-/** Returns true if a JSON value is an object, not null and not an array. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

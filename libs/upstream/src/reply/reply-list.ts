@@ -1,5 +1,5 @@
+import { isRecord } from '#platform';
 import { JsonListScanner, type ScannedElement } from './json-list-scanner.js';
-import { isRecord } from './message.js';
 import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 /** A list from an upstream reply: its readable elements, and the number of its unreadable elements. */

@@ -1,4 +1,5 @@
-import { isRecord, parseId } from './message.js';
+import { isRecord } from '#platform';
+import { parseId } from './message.js';
 import { findListInReply, parseJsonReply, quoteLongNumericIds } from './reply-list.js';
 import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
