@@ -28,7 +28,7 @@ import { isOperator, maySee } from '../auth/operator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
-import { parseInstant } from '../input/rules.js';
+import { parseInstant } from '../input/instant.js';
 import { invalid, notFound, Problem } from '../problems/problem.js';
 import { ACCOUNT_REGISTRY, API_KEY_REGISTRY, CLOCK } from '../tokens.js';
 import { ApiKeysQuery, ApiKeysReply, CreateApiKeyDto, CreatedApiKeyView } from './api-keys.dto.js';

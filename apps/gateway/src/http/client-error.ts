@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { newId } from '#platform';
 import { Problem } from '../problems/problem.js';
-import { pathOf } from '../problems/problem.filter.js';
+import { pathOf } from './request-path.js';
 import { LIMITS } from './limits.js';
 import { endWithProblem } from './raw-reply.js';
 

@@ -3,6 +3,11 @@ import type { FastifyRequest } from 'fastify';
 /** Route of the event stream. Its requests last as long as the caller wants. */
 export const STREAM_ROUTE = '/v1/events/stream';
 
+/** Returns the path of a URL without the query, which may contain a caller's data. */
+export function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? '/';
+}
+
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
 /** Returns the path of a URL as the router reads it: without origin and query, and with decoded characters. */

@@ -4,7 +4,7 @@ import { Problem } from '../problems/problem.js';
 import { assertQueuesAreOnlyRead } from '../queues/read-only.js';
 import { isVersioned, routedPathOf } from './request-path.js';
 import type { RouteTable } from './route-table.js';
-import { isForm } from './slow-callers.js';
+import { isForm } from './multipart.js';
 
 /** Adds the hooks of every request: response headers, loop detection, 404 and 405. */
 export function useServerHooks(server: FastifyInstance, routes: RouteTable): void {

@@ -6,7 +6,7 @@ import type { Tracing } from '#tracing';
 import { GATEWAY_HEADER } from '#upstream';
 import { Problem } from '../problems/problem.js';
 import { PROBLEM_TYPE } from '../problems/problem-catalog.js';
-import { pathOf } from '../problems/problem.filter.js';
+import { pathOf } from './request-path.js';
 import { useJsonBodies } from './body-parsers.js';
 import { useBrowserRules } from './browser-rules.js';
 import { answerClientError } from './client-error.js';

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectSlowBody } from './client-error.js';
 import { LIMITS } from './limits.js';
+import { isForm } from './multipart.js';
 
 /** Timeouts for slow callers, in milliseconds. */
 export interface SlowCallerLimits {
@@ -38,11 +39,6 @@ export function useSlowCallers(server: FastifyInstance, limits: SlowCallerLimits
     }
     done(null, payload);
   });
-}
-
-/** True if the body is a multipart form, which may contain an upload. */
-export function isForm({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
-  return /^\s*multipart\//i.test(headers['content-type'] ?? '');
 }
 
 function hasBody({ headers }: FastifyRequest): boolean {

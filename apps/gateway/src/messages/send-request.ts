@@ -3,7 +3,7 @@ import type { Principal } from '#accounts';
 import type { NewSend, StoredFile } from '#relay';
 import { otherFields, readInput } from '../input/input.pipe.js';
 import { knownNames } from '../input/known-names.js';
-import { parseInstant } from '../input/rules.js';
+import { parseInstant } from '../input/instant.js';
 import { invalid } from '../problems/problem.js';
 import { extraFieldFaults, extraFieldsOf, FILE, restrictedTokenFaults } from './extra-fields.js';
 import { SendDto } from './send.dto.js';

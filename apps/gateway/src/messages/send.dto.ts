@@ -1,15 +1,7 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { isRecord } from '#platform';
-import {
-  Instant,
-  Optional,
-  parseInstant,
-  PhoneNumber,
-  rule,
-  TextMatching,
-  TextOf,
-  WebAddress,
-} from '../input/rules.js';
+import { parseInstant } from '../input/instant.js';
+import { Instant, Optional, PhoneNumber, rule, TextMatching, TextOf, WebAddress } from '../input/rules.js';
 
 /** Maximum length of a message text, in characters. */
 export const MAX_MESSAGE_LENGTH = 65_536;

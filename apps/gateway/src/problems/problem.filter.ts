@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Logger, traceIdLogField } from '#platform';
+import { pathOf } from '../http/request-path.js';
 import { LOGGER } from '../tokens.js';
 import type { Problem } from './problem.js';
 import { PROBLEM_TYPE } from './problem-catalog.js';
@@ -47,9 +48,4 @@ export class ProblemFilter implements ExceptionFilter {
         'a request of a caller failed because Redis, the blob store or the messaging service was unavailable',
       );
   }
-}
-
-/** Returns the path of a URL without the query, which may contain a caller's data. */
-export function pathOf(url: string): string {
-  return url.split('?', 1)[0] ?? '/';
 }

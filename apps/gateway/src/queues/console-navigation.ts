@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { pathOf } from '../problems/problem.filter.js';
+import { pathOf } from '../http/request-path.js';
 import { QUEUES_PATH } from './paths.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Problem } from '../problems/problem.js';
-import { pathOf } from '../problems/problem.filter.js';
+import { pathOf } from '../http/request-path.js';
 import { isQueuesPath } from './paths.js';
 
 const READS = ['GET', 'HEAD'];

@@ -10,17 +10,8 @@ import type {
   ReplayScope,
 } from '#webhooks';
 import { decodePosition, encodePosition } from '../input/position.js';
-import {
-  CursorOf,
-  Flag,
-  Instant,
-  ListOf,
-  OneOf,
-  Optional,
-  parseInstant,
-  TextOf,
-  WholeNumberText,
-} from '../input/rules.js';
+import { parseInstant } from '../input/instant.js';
+import { CursorOf, Flag, Instant, ListOf, OneOf, Optional, TextOf, WholeNumberText } from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
 
 const STATUSES = ['pending', 'succeeded', 'failed', 'missed'] as const satisfies readonly DeliveryStatus[];
