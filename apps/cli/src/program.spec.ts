@@ -93,6 +93,15 @@ describe('a command with an option for a future time', () => {
   );
 });
 
+describe('the command send', () => {
+  it('makes no request, and does not say that the send may be stored, if the idempotency key cannot be sent', async () => {
+    await expect(run('send', '+15551230001', 'Hello', '--idempotency-key', 'order №5')).rejects.toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining('idempotency key') }),
+    );
+    expect(requests).toEqual([]);
+  });
+});
+
 describe('a command with --json', () => {
   it('prints a JSON object with the delivery id and the error for each delivery that cannot be retried', async () => {
     answer = ({ url = '' }, response) => {

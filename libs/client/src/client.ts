@@ -12,7 +12,14 @@ import type {
 } from './api-types.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
 import { EventStream, type EventOptions } from './event-stream.js';
-import { type ConnectionOptions, isTransientError, pause, RetryingRequester } from './retrying-requester.js';
+import {
+  assertHeaders,
+  type ConnectionOptions,
+  isTransientError,
+  jsonText,
+  pause,
+  RetryingRequester,
+} from './retrying-requester.js';
 import { TimeLimit } from './time-limit.js';
 
 /** Options of one call. */
@@ -136,9 +143,11 @@ export class Tidings {
    * ```
    * @throws {TidingsError | TidingsConnectionError} also if `signal` is aborted, because the gateway may have stored the
    * send
+   * @throws {TypeError} if the idempotency key or a value of the send cannot be sent; nothing was sent then
    */
   async send(send: NewSend, options: SendOptions = {}): Promise<QueuedSend> {
     const { idempotencyKey = newIdempotencyKey(), file, fileName = 'file', signal } = options;
+    assertHeaders('The idempotency key', { 'Idempotency-Key': idempotencyKey });
     try {
       return (await this.requests.json({
         method: 'POST',
@@ -360,7 +369,7 @@ function formOf(send: NewSend, file: Blob, fileName: string): FormData {
   const form = new FormData();
   for (const [field, value] of Object.entries(send)) {
     if (value === undefined || value === null) continue;
-    form.append(field, typeof value === 'string' ? value : JSON.stringify(value));
+    form.append(field, typeof value === 'string' ? value : jsonText(value));
   }
   form.append('file', file, fileName);
   return form;

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { getEventListeners, once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { SendStatusNotReachedError, Tidings } from './client.js';
+import type { NewSend } from './api-types.js';
+import { SendStatusNotReachedError, type SendOptions, Tidings } from './client.js';
 import type { ConnectionOptions } from './retrying-requester.js';
 import { TidingsConnectionError, TidingsError } from './client-error.js';
 
@@ -297,6 +298,33 @@ describe('the client library', () => {
         /^The API key contains (?!.*tk_)/,
       );
   });
+
+  it('rejects a header that cannot be sent, and does not quote it', () => {
+    for (const headers of [{ Authorization: 'Bearer tk_first\ntk_second' }, { 'tk_…': 'value' }])
+      expect(() => new Tidings({ baseUrl: 'http://127.0.0.1:1', headers })).toThrow(
+        /^A header (?!.*tk_)/,
+      );
+  });
+
+  const circular: Record<string, unknown> = {};
+  circular['secret'] = circular;
+
+  it.each<[string, NewSend, SendOptions]>([
+    ['an idempotency key with a character above U+00FF', SEND, { idempotencyKey: 'secret №5' }],
+    ['an idempotency key with a line break', SEND, { idempotencyKey: 'secret\n5' }],
+    ['a BigInt', { ...SEND, metadata: { secret: 5n } }, {}],
+    ['a reference to itself', { ...SEND, metadata: circular }, {}],
+    ['a BigInt beside a file', { ...SEND, metadata: { secret: 5n } }, { file: new Blob(['a']) }],
+  ])(
+    'fails with a TypeError that quotes nothing, and makes no request, if a send contains %s',
+    async (_, send, options) => {
+      answers = [ok];
+      await expect(tidings.send(send, options)).rejects.toThrow(
+        expect.objectContaining({ name: 'TypeError', message: expect.not.stringMatching(/secret|5/) }),
+      );
+      expect(requests).toEqual([]);
+    },
+  );
 
   it('keeps nothing in memory for a signal that outlives the calls', async () => {
     answers = [ok];

@@ -59,16 +59,18 @@ const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504
 export class RetryingRequester {
   private readonly maxRetries: number;
 
-  /** @throws {TypeError} if `apiKey` cannot be sent in a header */
+  /** @throws {TypeError} if `apiKey` or `headers` cannot be sent */
   constructor(private readonly options: ConnectionOptions) {
     this.maxRetries = options.maxRetries ?? DEFAULT_MAX_RETRIES;
-    assertHeaderValue(options.apiKey ?? '');
+    assertHeaders('The API key', { 'X-API-Key': options.apiKey ?? '' });
+    assertHeaders('A header of the option `headers`', options.headers ?? {});
   }
 
   /**
    * Returns the JSON of the answer, or undefined for an empty answer.
-   * @throws {TidingsError | TidingsConnectionError} after the last attempt; the reason of `signal` if the signal is
-   * aborted
+   * @throws {TidingsError | TidingsConnectionError} after the last attempt
+   * @throws {TypeError} if the request cannot be sent; nothing was sent then
+   * @throws the reason of `signal` if the signal is aborted
    */
   async json(request: ClientRequest): Promise<unknown> {
     return await this.run(request, async (response) => {
@@ -145,32 +147,51 @@ export class RetryingRequester {
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value));
     const isForm = body instanceof FormData;
+    // An error before the `try` means that nothing was sent. It must not look like a request without an answer.
+    const init: RequestInit = {
+      method,
+      headers: {
+        ...(this.options.apiKey === undefined ? {} : { 'X-API-Key': this.options.apiKey }),
+        ...this.options.headers,
+        ...(body === undefined || isForm ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isForm ? body : jsonText(body) }),
+      redirect: 'error',
+      signal,
+    };
     try {
-      return await (this.options.fetch ?? fetch)(url, {
-        method,
-        headers: {
-          ...(this.options.apiKey === undefined ? {} : { 'X-API-Key': this.options.apiKey }),
-          ...this.options.headers,
-          ...(body === undefined || isForm ? {} : { 'Content-Type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
-        redirect: 'error',
-        signal,
-      });
+      return await (this.options.fetch ?? fetch)(url, init);
     } catch (error) {
       throw connectionError(request, error);
     }
   }
 }
 
-/** The error of `fetch` would quote the API key, and say nothing of it. @throws {TypeError} */
-function assertHeaderValue(apiKey: string): void {
+/**
+ * Checks headers before they are sent. The error of `fetch` would quote a secret, and look like a request without an
+ * answer.
+ * @param subject what the message of the error is about
+ * @throws {TypeError}
+ */
+export function assertHeaders(subject: string, headers: Readonly<Record<string, string>>): void {
   try {
-    new Headers({ 'X-API-Key': apiKey });
+    new Headers(headers);
   } catch {
     throw new TypeError(
-      'The API key contains a line break or another character that cannot be sent in an HTTP header.',
+      `${subject} contains a line break or another character that cannot be sent in an HTTP header.`,
+    );
+  }
+}
+
+/** Returns a value as JSON. @throws {TypeError} that does not quote the value */
+export function jsonText(value: object): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new TypeError(
+      'The request contains a value that JSON cannot represent, such as a BigInt or a reference to itself.',
+      { cause },
     );
   }
 }

@@ -89,7 +89,8 @@ async function store(tidings: Tidings, form: NewSend, options: SendOptions): Pro
     return await tidings.send(form, { ...options, idempotencyKey });
   } catch (error) {
     const isRejected = error instanceof TidingsError && !error.mayHaveBeenExecuted;
-    throw isRejected ? error : new UnconfirmedSendFault(idempotencyKey, error);
+    // A TypeError says that the client library sent nothing.
+    throw isRejected || error instanceof TypeError ? error : new UnconfirmedSendFault(idempotencyKey, error);
   }
 }
 
