@@ -11,16 +11,23 @@ import { findRedisServer } from './find-redis-server.js';
 import { findFreePort } from './free-port.js';
 import { redisUrl, redisConfiguration } from './settings.js';
 
-/** A program that answers like a Redis server with much data, which it has not loaded yet. */
-const LOADING_SERVER = `#!/usr/bin/env node
+/**
+ * Returns a program that answers like a Redis server which loads its data for some time, then misses one check, and
+ * then is ready.
+ */
+const loadingServer = (loadsForMs: number): string => `#!/usr/bin/env node
 const { createServer } = require('node:net');
 let settings = '';
+let missed = false;
 process.stdin.on('data', (chunk) => { settings += chunk; }).on('end', () => {
   const port = Number(/^port (\\d+)/m.exec(settings)[1]);
   createServer((socket) => {
     socket.on('error', () => {}).on('data', (chunk) => {
       const commands = chunk.toString().split('*').length - 1;
-      socket.write('-LOADING Redis is loading the dataset in memory\\r\\n'.repeat(commands));
+      const isLoading = performance.now() < ${loadsForMs};
+      if (isLoading) socket.write('-LOADING Redis is loading the dataset in memory\\r\\n'.repeat(commands));
+      else if (missed) socket.write('+PONG\\r\\n'.repeat(commands));
+      else missed = socket.destroy().destroyed;
       console.log('asked');
     });
   }).listen(port, '127.0.0.1');
@@ -166,7 +173,7 @@ describe('an embedded Redis', () => {
 
   it('is killed while it loads its data if the start is stopped', async () => {
     const binary = join(directory, 'redis-server');
-    await writeFile(binary, LOADING_SERVER, { mode: 0o755 });
+    await writeFile(binary, loadingServer(Number.POSITIVE_INFINITY), { mode: 0o755 });
     const stop = new AbortController();
     const starting = startEmbeddedRedis({
       dataDirectory: directory,
@@ -177,6 +184,16 @@ describe('an embedded Redis', () => {
       },
     });
     await expect(starting).rejects.toThrow('stopped by the user');
+  });
+
+  it('may miss a check after it has loaded its data for longer than the time in which it must answer', async () => {
+    const binary = join(directory, 'redis-server');
+    const answerWithinMs = 3_000;
+    await writeFile(binary, loadingServer(answerWithinMs + 100), { mode: 0o755 });
+    const redis = await startEmbeddedRedis({ dataDirectory: directory, binary, answerWithinMs });
+    running.push(redis);
+    redis.kill('SIGKILL');
+    expect(await redis.exited).toMatchObject({ signal: 'SIGKILL' });
   });
 
   it('does not start if its program does not exist, and reports ENOENT', async () => {
