@@ -12,18 +12,31 @@ interface SetUpResult {
   output: string;
 }
 
-/** Runs the set-up. The output is without the line that a slow build prints. */
-async function setUp(checkout: Checkout, words: string[], environment = {}): Promise<SetUpResult> {
+/**
+ * Runs the set-up. The output is without the line that a slow build prints.
+ * @param keys what the user types
+ */
+async function setUp(
+  checkout: Checkout,
+  words: string[],
+  environment = {},
+  keys?: string,
+): Promise<SetUpResult> {
   const env = { PATH: process.env['PATH'], ...environment };
   const args = [checkout.path('apps/launcher/setup.mjs'), ...words];
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { env, timeout: 120_000 });
+    const running = promisify(execFile)(process.execPath, args, { env, timeout: 120_000 });
+    if (keys !== undefined) running.child.stdin?.end(keys);
+    const { stdout, stderr } = await running;
     return { status: 0, output: withoutProgress(stdout + stderr) };
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
     return { status: code, output: withoutProgress(stdout + stderr) };
   }
 }
+
+/** Option of Node.js that makes standard input and output look like a terminal. */
+const AS_TERMINAL = `--import=data:text/javascript,${encodeURIComponent('process.stdin.isTTY = process.stdout.isTTY = true;')}`;
 
 const withoutProgress = (output: string): string => output.replace('Building …\n', '');
 
@@ -61,6 +74,20 @@ describe('the set-up', () => {
       status: 78,
       output: 'No Redis server on this machine: install Redis 7.0 or newer, or set REDIS_URL\n',
     });
+  });
+
+  it.each([
+    ['Ctrl-C', '\u0003'],
+    ['Ctrl-D', '\u0004'],
+    ['the end of the input', ''],
+  ])('says how to install Redis if its question gets no answer but %s', async (_, keys) => {
+    await mkdir(checkout.path('bin'), { recursive: true });
+    await writeFile(checkout.path('bin/brew'), '', { mode: 0o755 });
+    const environment = { PATH: checkout.path('bin'), NODE_OPTIONS: AS_TERMINAL };
+    const { status, output } = await setUp(checkout, ['start'], environment, keys);
+    expect(status).toBe(78);
+    expect(output).toContain('Run "brew install redis" now? [y/N]');
+    expect(output).toContain('No Redis server on this machine: install Redis with "brew install redis", or set');
   });
 });
 

@@ -1,5 +1,6 @@
 // Installs a package of the operating system. Installs directly as root, asks first on a terminal, and
 // otherwise installs nothing.
+import { once } from 'node:events';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
@@ -133,10 +134,14 @@ async function confirm(question) {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    const answer = await terminal.question(question, { signal: AbortSignal.timeout(QUESTION_MS) });
+    const answer = await Promise.race([
+      terminal.question(question, { signal: AbortSignal.timeout(QUESTION_MS) }),
+      // If the input ends, the question itself never settles.
+      once(terminal, 'close').then(() => ''),
+    ]);
     return /^\s*y(es)?\s*$/i.test(answer);
   } catch {
-    // The question timed out, or the input ended.
+    // The question timed out, or the user pressed Ctrl-C or Ctrl-D.
     return false;
   } finally {
     terminal.close();
