@@ -1,18 +1,24 @@
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { TidingsConnectionError } from '#client';
 import { CommandFault } from './failure.js';
 import { createProgram } from './program.js';
+import { ProfileStore } from './settings/profile-store.js';
 
 /** Stands in for the gateway. */
 let server: Server;
 /** The requests that it got. */
 let requests: { path: string; body: unknown }[];
 let stdin: Readable;
+/** The environment variables of the command. */
+let environment: NodeJS.ProcessEnv;
 /** What it answers; `{}` by default. */
 let answer: RequestListener;
 /** What the last command printed, also if it failed. */
@@ -29,6 +35,7 @@ beforeEach(async () => {
     })();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
+  environment = { HOME: '/nonexistent', TIDINGS_URL: urlOfServer(), TIDINGS_API_KEY: 'key' };
 });
 
 afterEach(async () => {
@@ -36,6 +43,10 @@ afterEach(async () => {
   server.close();
   await once(server, 'close');
 });
+
+function urlOfServer(): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
   const body = await text(request);
@@ -57,17 +68,12 @@ async function run(...parameters: string[]): Promise<Run> {
 async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<Run> {
   const lines: Run = { stdout: '', stderr: '', code: 0 };
   printed = lines;
-  const { port } = server.address() as AddressInfo;
   const program = createProgram(
     {
       stdin: stdin as NodeJS.ReadStream,
       stdout: { write: (written) => (lines.stdout += written) },
       stderr: { write: (written) => (lines.stderr += written) },
-      environment: {
-        HOME: '/nonexistent',
-        TIDINGS_URL: `http://127.0.0.1:${port}`,
-        TIDINGS_API_KEY: 'key',
-      },
+      environment,
       signal,
       setExitCode: (code) => {
         lines.code = code;
@@ -99,6 +105,36 @@ describe('the command send', () => {
       expect.objectContaining({ name: 'TypeError', message: expect.stringContaining('idempotency key') }),
     );
     expect(requests).toEqual([]);
+  });
+});
+
+describe('the command login without a terminal and without --url', () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tidings-login-'));
+    environment = { XDG_CONFIG_HOME: folder };
+    stdin = Readable.from(['tk_new\n']);
+    answer = (_, response) => response.end('{"account":"default"}');
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const key = async (profile: string): Promise<string | undefined> =>
+    (await ProfileStore.ofUser(environment).read()).profiles[profile]?.apiKey;
+
+  it('sends the key to the stored address of the profile', async () => {
+    await ProfileStore.ofUser(environment).save('staging', { url: urlOfServer(), apiKey: 'tk_old' });
+    environment['TIDINGS_CHECKOUT_URL'] = 'http://127.0.0.1:9';
+    await run('--profile', 'staging', 'login');
+    expect(requests).toMatchObject([{ path: '/v1/caller' }]);
+    expect(await key('staging')).toBe('tk_new');
+  });
+
+  it('sends the key of a new profile to the gateway that npm start runs', async () => {
+    environment['TIDINGS_CHECKOUT_URL'] = urlOfServer();
+    await run('login');
+    expect(requests).toMatchObject([{ path: '/v1/caller' }]);
+    expect(await key('default')).toBe('tk_new');
   });
 });
 
@@ -195,10 +231,8 @@ describe('the command listen', () => {
 
 describe('the command trigger', () => {
   /** Runs `trigger`, with the test server as the simulator. */
-  const trigger = (...parameters: string[]): Promise<Run> => {
-    const { port } = server.address() as AddressInfo;
-    return run('trigger', ...parameters, '--simulator', `http://127.0.0.1:${port}`);
-  };
+  const trigger = (...parameters: string[]): Promise<Run> =>
+    run('trigger', ...parameters, '--simulator', urlOfServer());
 
   it('creates a contact with an unused phone number, or with the given one', async () => {
     await trigger('contact.created');

@@ -6,7 +6,7 @@ import { ExitCode } from '../exit-code.js';
 import { CommandFault } from '../failure.js';
 import type { Tone } from '../output/output.js';
 import { printable } from '../output/printable.js';
-import { DEFAULT_URL, originOf } from '../settings/connection.js';
+import { localUrlOf, originOf } from '../settings/connection.js';
 
 const MARKS: Readonly<Record<Finding['state'], readonly [Tone, string]>> = {
   ok: ['good', 'ok      '],
@@ -127,10 +127,8 @@ async function addressOf(context: CommandContext): Promise<GatewayAddress> {
     return await context.connection();
   } catch (error) {
     if (!(error instanceof CommandFault) || error.exitCode !== ExitCode.unauthenticated) throw error;
-    return {
-      url: originOf(context.selected.url ?? DEFAULT_URL),
-      apiKey: undefined,
-    };
+    const { selected, terminal } = context;
+    return { url: originOf(selected.url ?? localUrlOf(terminal.environment)), apiKey: undefined };
   }
 }
 

@@ -5,7 +5,7 @@ import { type Caller, Tidings } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { ExitCode } from '../exit-code.js';
 import { CommandFault } from '../failure.js';
-import { DEFAULT_URL, originOf } from '../settings/connection.js';
+import { localUrlOf, originOf } from '../settings/connection.js';
 
 /** Adds `login`, `logout` and `profiles`: where keys are kept, so that none stands on a command line. */
 export function addSignIn(program: Command, terminal: Terminal): void {
@@ -44,7 +44,7 @@ export function addSignIn(program: Command, terminal: Terminal): void {
 
 async function signIn(context: CommandContext): Promise<undefined> {
   const name = context.selected.profile ?? 'default';
-  const url = originOf(context.selected.url ?? (await askForUrl(context)));
+  const url = originOf(context.selected.url ?? (await askForUrl(context, name)));
   const apiKey = await askForKey(context);
   const tidings = new Tidings({ baseUrl: url, apiKey });
   // A key that does not work is not stored. A key with any scope may read to whom it belongs.
@@ -82,11 +82,15 @@ async function listProfiles({ output, profiles }: CommandContext): Promise<undef
   );
 }
 
-async function askForUrl({ terminal }: CommandContext): Promise<string> {
-  if (!terminal.stdin.isTTY) return DEFAULT_URL;
+/** Asks for the address, and suggests that of the stored profile with this name. Without a terminal, returns it. */
+async function askForUrl({ profiles: store, terminal }: CommandContext, name: string): Promise<string> {
+  const { profiles } = await store.read();
+  const stored = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  const suggested = stored?.url ?? localUrlOf(terminal.environment);
+  if (!terminal.stdin.isTTY) return suggested;
   const answer = await ask({
     message: 'Address of the gateway',
-    initialValue: DEFAULT_URL,
+    initialValue: suggested,
     signal: terminal.signal,
   });
   if (isCancel(answer)) throw new CommandFault('cancelled', ExitCode.interrupted);

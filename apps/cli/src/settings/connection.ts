@@ -8,7 +8,7 @@ export interface ConnectionSelection {
   profile?: string | undefined;
 }
 
-export const DEFAULT_URL = 'http://127.0.0.1:3000';
+const DEFAULT_URL = 'http://127.0.0.1:3000';
 
 /** Returns what the user has selected: an option comes before `TIDINGS_URL` and `TIDINGS_PROFILE`. */
 export function selectionOf(
@@ -36,7 +36,7 @@ export async function findConnection(
   const { url, profile: name } = selectionOf(selection, environment);
   const key = nonEmpty(environment['TIDINGS_API_KEY']);
   const stored = await findProfile(name, store);
-  const localUrl = nonEmpty(environment['TIDINGS_CHECKOUT_URL']) ?? DEFAULT_URL;
+  const localUrl = localUrlOf(environment);
   const address = originOf(url ?? stored?.url ?? localUrl);
   if (key !== undefined) return { url: address, apiKey: key };
   if (stored !== undefined && originOf(stored.url) === address)
@@ -48,6 +48,11 @@ export async function findConnection(
     `there is no API key for ${address}: sign in with \`tidings login\`, or set TIDINGS_API_KEY`,
     ExitCode.unauthenticated,
   );
+}
+
+/** Returns the address of the gateway on this machine, which commands use if no other is selected or stored. */
+export function localUrlOf(environment: NodeJS.ProcessEnv): string {
+  return nonEmpty(environment['TIDINGS_CHECKOUT_URL']) ?? DEFAULT_URL;
 }
 
 async function findProfile(name: string | undefined, store: ProfileStore): Promise<Profile | undefined> {
