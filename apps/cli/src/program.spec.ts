@@ -106,6 +106,16 @@ describe('the command send', () => {
     );
     expect(requests).toEqual([]);
   });
+
+  it.each([tmpdir(), '/nonexistent/file'])(
+    'makes no request if its file cannot be read, for example %s',
+    async (file) => {
+      await expect(run('send', '+15551230001', '--file', file)).rejects.toThrow(
+        new CommandFault(`--file: ${file} is not a file that can be read`),
+      );
+      expect(requests).toEqual([]);
+    },
+  );
 });
 
 describe('the command login without a terminal and without --url', () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { openAsBlob } from 'node:fs';
+import { constants, openAsBlob } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { buffer as bytesOf } from 'node:stream/consumers';
@@ -111,10 +112,17 @@ function newSend(phoneNumber: string, message: string | undefined, options: Opti
 async function attachment({ file, idempotencyKey }: Options): Promise<SendOptions> {
   const key = idempotencyKey === undefined ? {} : { idempotencyKey };
   if (file === undefined) return key;
+  if (!(await isReadable(file))) throw new CommandFault(`--file: ${file} is not a file that can be read`);
+  return { ...key, file: await openAsBlob(file), fileName: basename(file) };
+}
+
+/** Returns true for a file that can be read. `openAsBlob` accepts others too, and their upload fails. */
+async function isReadable(path: string): Promise<boolean> {
   try {
-    return { ...key, file: await openAsBlob(file), fileName: basename(file) };
+    await access(path, constants.R_OK);
+    return (await stat(path)).isFile();
   } catch {
-    throw new CommandFault(`--file: ${file} cannot be read`);
+    return false;
   }
 }
 
