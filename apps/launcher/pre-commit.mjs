@@ -1,11 +1,13 @@
-// The pre-commit hook: formats and lints the files of the commit, and type-checks what changed since the last check.
-// `npm run lint`, which `.ci/run` runs, checks everything.
+// The pre-commit hook: checks the format of the files of the commit, lints the code among them, and type-checks the
+// projects that they belong to. `npm run lint`, which `.ci/run` runs, checks everything.
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const LINTED = /\.(ts|js|mjs)$/;
+const LINTED = /\.(tsx?|js|mjs)$/;
+/** The console is a project of its own, which contains the client library, too. */
+const CONSOLE = /^(apps\/console|libs\/client)\//;
 
 /** Returns the files that the commit adds or changes. */
 function staged() {
@@ -34,16 +36,23 @@ async function passes(package_, program, args) {
   });
 }
 
+/**
+ * Options with which the compiler keeps the result of its last check, and reads only what changed since and what
+ * depends on that.
+ * @param {string} name
+ */
+function keptIn(name) {
+  return ['--incremental', '--tsBuildInfoFile', `.data/${name}.tsbuildinfo`];
+}
+
 const files = staged();
 const code = files.filter((file) => LINTED.test(file));
 const checks = [];
 if (files.length > 0)
   checks.push(passes('prettier', 'bin/prettier.cjs', ['--check', '--ignore-unknown', ...files]));
 if (code.length > 0) {
-  // The compiler keeps the result of its last check, and reads only what changed since and what depends on that.
-  const kept = ['--incremental', '--tsBuildInfoFile', '.data/pre-commit.tsbuildinfo'];
   checks.push(
-    passes('typescript', 'bin/tsc', ['--noEmit', ...kept]),
+    passes('typescript', 'bin/tsc', ['--noEmit', ...keptIn('pre-commit')]),
     passes('eslint', 'bin/eslint.js', [
       '--no-warn-ignored',
       '--rule',
@@ -52,4 +61,8 @@ if (code.length > 0) {
     ]),
   );
 }
+if (code.some((file) => CONSOLE.test(file)))
+  checks.push(
+    passes('typescript', 'bin/tsc', ['--noEmit', '-p', 'apps/console', ...keptIn('pre-commit-console')]),
+  );
 if (!(await Promise.all(checks)).every(Boolean)) process.exitCode = 1;
