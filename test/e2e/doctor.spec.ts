@@ -189,6 +189,24 @@ describe('tidings doctor with the environment variables of an installation', () 
     ]);
   });
 
+  it('checks the gateway at the address that HOST and PORT say', async () => {
+    const ready = await listen((request, response) => {
+      if (request.url !== '/health/ready') response.writeHead(401);
+      response.end(JSON.stringify({ status: 'ok', reasons: [], details: [] }));
+    });
+    try {
+      const { port } = new URL(ready.url);
+      const run = await runTidings(['--json', 'doctor'], installation({ HOST: 'localhost', PORT: port }));
+      expect(findingsOf(run)).toContainEqual({
+        check: 'gateway',
+        state: 'ok',
+        text: `http://localhost:${port} answers`,
+      });
+    } finally {
+      ready.server.close();
+    }
+  });
+
   it('reports stored secrets that are encrypted with another key', async () => {
     const keys = new RedisEncryptionKeyIds(control, 'tidings');
     await keys.add('0123abcd');

@@ -1,16 +1,10 @@
 import { join } from 'node:path';
+import { addressFor } from '#platform';
 import { ChildService } from './child-service.js';
 import type { Addresses } from './greeting.js';
 import { Supervisor } from './supervisor.js';
 import { OutputRecorder } from './output-recorder.js';
-import {
-  addressFor,
-  type Environment,
-  isSet,
-  type Paths,
-  productEnvironment,
-  simulatorEnvironment,
-} from './plan.js';
+import { type Environment, isSet, type Paths, productEnvironment, simulatorEnvironment } from './plan.js';
 import { RedisService } from './redis-service.js';
 import type { Secrets } from './secrets.js';
 import type { Service } from './service.js';

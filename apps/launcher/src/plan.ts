@@ -74,10 +74,3 @@ function simulatorKey(environment: Environment, secrets: Secrets): string {
   const [given] = ['SIMULATOR_API_KEY', 'UPSTREAM_API_KEY'].filter((name) => isSet(environment, name));
   return (given === undefined ? undefined : environment[given]) ?? secrets.simulatorApiKey;
 }
-
-/** Returns the address under which a process that listens on `host` is reachable from this machine. */
-export function addressFor(host: string | undefined, port: number): string {
-  const open = host === undefined || ['', '0.0.0.0', '::', '::0', '127.0.0.1'].includes(host);
-  const name = open ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
-  return `http://${name}:${port}`;
-}

@@ -6,7 +6,7 @@
  * | `calls/`       | how method calls are intercepted, observed and joined into batches |
  * | `environment/` | environment variables, read and checked once |
  * | `log/`         | the logger; selection of the parts of an error that may be logged; truncation of long texts |
- * | `process/`     | start and stop of a process, its readiness, version and instance |
+ * | `process/`     | start and stop of a process, its address, readiness, version and instance |
  * | `queue/`       | names and payloads of queues, and the agendas that say what is due |
  * | `redis/`       | the connection to Redis, its requirements, scripts, keys and clock |
  * | `time/`        | clocks, deadlines and waits |
@@ -21,6 +21,7 @@ export {
   ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
 } from './queue/agenda.js';
+export { addressFor } from './process/address-for.js';
 export { BackgroundTaskScheduler } from './queue/background-task-scheduler.js';
 export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
 export { CallBatcher } from './calls/call-batcher.js';

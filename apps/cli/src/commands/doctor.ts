@@ -97,8 +97,10 @@ function isOwnGateway({ selected }: CommandContext, isInstallation: boolean): bo
 
 async function gatewayToCheck(context: CommandContext, isInstallation: boolean): Promise<GatewayAddress> {
   if (!isOwnGateway(context, isInstallation)) return addressOf(context);
+  // Loaded only here, because it takes longer to load than most commands to run.
+  const { addressFor } = await import('#platform');
   const { environment } = context.terminal;
-  const url = `http://127.0.0.1:${environment['PORT'] || '3000'}`;
+  const url = addressFor(environment['HOST'], environment['PORT'] || '3000');
   const apiKey = environment['API_KEY'] || environment['TIDINGS_API_KEY'];
   return { url, apiKey: apiKey || undefined };
 }

@@ -1,6 +1,6 @@
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KNOWN_ENVIRONMENT_VARIABLES } from '#platform';
+import { addressFor, KNOWN_ENVIRONMENT_VARIABLES } from '#platform';
 import { productVersion } from '../product-version.js';
 import type { Finding } from './finding.js';
 import type { GatewayAddress } from './gateway-checks.js';
@@ -36,7 +36,7 @@ export async function writeSupportBundle(
 ): Promise<void> {
   const { url, apiKey } = gateway;
   const headers = apiKey === undefined ? {} : { 'x-api-key': apiKey };
-  const worker = `http://127.0.0.1:${environment['WORKER_PORT'] || '3001'}`;
+  const worker = addressFor(environment['WORKER_HOST'], environment['WORKER_PORT'] || '3001');
   const [readiness, status, gatewayMetrics, workerMetrics, logs] = await Promise.all([
     answerOf(`${url}/health/ready`, {}),
     apiKey === undefined ? undefined : answerOf(`${url}/v1/status`, headers),
