@@ -150,7 +150,7 @@ describe('tidings doctor with the environment variables of an installation', () 
     }
   });
 
-  it('reports a Redis that may evict keys, is not persistent, or is full', async () => {
+  it('reports a Redis that may evict keys, is not persistent, or is nearly full', async () => {
     await control.config('SET', 'maxmemory-policy', 'allkeys-lru');
     expect(await problemsWith({})).toMatchObject([
       { check: 'Redis', remedy: expect.stringContaining('noeviction') },
@@ -164,7 +164,9 @@ describe('tidings doctor with the environment variables of an installation', () 
     await control.config('SET', 'appendonly', 'yes');
 
     await control.config('SET', 'maxmemory', '1mb');
-    expect(await problemsWith({})).toMatchObject([{ check: 'Redis', remedy: 'raise maxmemory' }]);
+    expect(await problemsWith({})).toMatchObject([
+      { check: 'Redis', text: expect.stringContaining('80 % of its maxmemory'), remedy: 'raise maxmemory' },
+    ]);
     await control.config('SET', 'maxmemory', '0');
     expect(await problemsWith({})).toEqual([]);
   });

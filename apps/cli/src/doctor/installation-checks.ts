@@ -161,7 +161,13 @@ async function checkRedisServer(redis: RedisClient, settings: CommonEnvironment)
       ),
     );
   if (await isRedisNearlyFull(redis))
-    found.push(problem('Redis', 'is at or near its maxmemory: sends are answered 503', 'raise maxmemory'));
+    found.push(
+      problem(
+        'Redis',
+        'uses 80 % of its maxmemory or more; when it is full, sends are answered 503',
+        'raise maxmemory',
+      ),
+    );
   const difference = Math.abs(
     Date.now() - (await readRedisTime(redis, `${settings.REDIS_KEY_PREFIX}:doctor`)),
   );
