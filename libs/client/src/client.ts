@@ -1,6 +1,5 @@
 import type {
   Contact,
-  ContactList,
   Delivery,
   DeliveryList,
   Message,
@@ -91,6 +90,8 @@ const PAGE = 100;
 const MESSAGES_PER_PAGE = 20;
 /** {@link Tidings.messages} ends after this number of successive pages whose messages were all on the previous page. */
 const MAX_REPEATED_PAGES = 2;
+/** Fields of the messaging service's reply that may contain the list of contacts, in the order of preference. */
+const LIST_NAMES = ['contacts', 'data', 'items', 'results'];
 
 /** Until when {@link Tidings.waitFor} reads a send. */
 interface ReadLimits {
@@ -259,11 +260,12 @@ export class Tidings {
     }
   }
 
-  /** Iterates over the contacts of the messaging service. */
+  /**
+   * Iterates over the contacts of the messaging service.
+   * @throws {Error} also if the reply contains no list of contacts
+   */
   async *contacts({ signal }: CallOptions = {}): AsyncGenerator<Contact, void, void> {
-    const list = (await this.get('/v1/contacts', {}, signal)) as ContactList | Contact[];
-    // With CONTACTS_SHAPE=upstream, the gateway passes on the messaging service's reply, which may be a bare array.
-    yield* Array.isArray(list) ? list : list.contacts;
+    yield* contactsIn(await this.get('/v1/contacts', {}, signal));
   }
 
   /**
@@ -363,6 +365,23 @@ export class Tidings {
 export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/**
+ * Returns the list of contacts. With `CONTACTS_SHAPE=upstream`, the gateway passes on the messaging service's reply.
+ * The reply may be the list itself, or contain the list in one of {@link LIST_NAMES} or one object deeper.
+ * @throws {Error} if there is no list
+ */
+function contactsIn(reply: unknown): readonly Contact[] {
+  const envelopes = LIST_NAMES.map((name) => fieldOf(reply, name));
+  const lists = [reply, ...envelopes.flatMap((inner) => [inner, fieldOf(inner, 'contacts')])];
+  const list = lists.find((each) => Array.isArray(each));
+  if (list === undefined) throw new Error('The reply to GET /v1/contacts contains no list of contacts.');
+  return list as Contact[];
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 function formOf(send: NewSend, file: Blob, fileName: string): FormData {

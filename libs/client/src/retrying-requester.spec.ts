@@ -301,9 +301,7 @@ describe('the client library', () => {
 
   it('rejects a header that cannot be sent, and does not quote it', () => {
     for (const headers of [{ Authorization: 'Bearer tk_first\ntk_second' }, { 'tk_…': 'value' }])
-      expect(() => new Tidings({ baseUrl: 'http://127.0.0.1:1', headers })).toThrow(
-        /^A header (?!.*tk_)/,
-      );
+      expect(() => new Tidings({ baseUrl: 'http://127.0.0.1:1', headers })).toThrow(/^A header (?!.*tk_)/);
   });
 
   const circular: Record<string, unknown> = {};
@@ -358,13 +356,23 @@ describe('the client library', () => {
     await expect(tidings.messages('c1').next()).rejects.toMatchObject({ status: 404 });
   });
 
-  it.each([[{ contacts: [{ id: 'c1' }] }], [[{ id: 'c1' }]]])(
-    'reads the contacts from the reply %j',
-    async (list) => {
-      answers = [json(list)];
-      const ids: unknown[] = [];
-      for await (const { id } of tidings.contacts()) ids.push(id);
-      expect(ids).toEqual(['c1']);
-    },
-  );
+  it('says that a reply contains no list of contacts', async () => {
+    for (const reply of [{ contacts: null, data: { x: [] } }, null, 'contacts']) {
+      answers = [json(reply)];
+      await expect(tidings.contacts().next()).rejects.toThrow('no list of contacts');
+    }
+  });
+
+  it.each([
+    [{ contacts: [{ id: 'c1' }] }],
+    [[{ id: 'c1' }]],
+    [{ page: 1, items: [{ id: 'c1' }] }],
+    [{ data: { contacts: [{ id: 'c1' }], total: 1 } }],
+    [{ contacts: { contacts: [{ id: 'c1' }] } }],
+  ])('reads the contacts from the reply %j', async (list) => {
+    answers = [json(list)];
+    const ids: unknown[] = [];
+    for await (const { id } of tidings.contacts()) ids.push(id);
+    expect(ids).toEqual(['c1']);
+  });
 });
