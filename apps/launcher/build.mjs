@@ -89,16 +89,11 @@ export async function build(root, target = productTarget(root)) {
   const removed = await removeOrphans(root, target, [...sources.keys()], Object.keys(last.sources));
   if (stale.length === 0 && removed === 0) return { sources: sources.size, compiled: 0, removed };
 
-  const failures = await compile(
-    root,
-    target,
-    stale.map(([file]) => file),
-  );
-  for (const file of failures.keys()) sources.delete(file);
-  await writeAtomically(
-    stampPath(root, target),
-    JSON.stringify({ compiler, sources: Object.fromEntries(sources) }),
-  );
+  const files = stale.map(([file]) => file);
+  // After an interruption, the next build compiles the stale sources again, also if they are as before by then.
+  await writeStamp(root, target, compiler, sources, files);
+  const failures = await compile(root, target, files);
+  await writeStamp(root, target, compiler, sources, [...failures.keys()]);
   if (failures.size > 0) throw new BuildError([...failures.values()].sort().join('\n'));
   return { sources: sources.size, compiled: stale.length, removed };
 }
@@ -253,6 +248,22 @@ function readStamp(root, target) {
     // There is no build yet, or the record is unreadable: build everything.
     return { compiler: '', sources: {} };
   }
+}
+
+/**
+ * Writes the record of a build.
+ * @param {string} root
+ * @param {Target} target
+ * @param {string} compiler
+ * @param {Map<string, string>} sources the digest of each source
+ * @param {string[]} missing sources without an up-to-date output
+ */
+async function writeStamp(root, target, compiler, sources, missing) {
+  const built = [...sources].filter(([file]) => !missing.includes(file));
+  await writeAtomically(
+    stampPath(root, target),
+    JSON.stringify({ compiler, sources: Object.fromEntries(built) }),
+  );
 }
 
 /** @param {(string | Buffer)[]} parts */

@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { build } from './build.mjs';
+import { build, productTarget } from './build.mjs';
 
 const REPOSITORY = resolve(import.meta.dirname, '../..');
 
@@ -84,6 +85,21 @@ describe('the build', () => {
       await expect(build(root)).rejects.toThrow(/libs\/one\/src\/bad\.ts: [^]*libs\/one\/src\/worse\.ts: /);
     }
     expect(await exists('dist/libs/one/src/index.js')).toBe(true);
+  });
+
+  it('compiles a source again after an interrupted build, even if the source is as before that build', async () => {
+    await build(root);
+    await write('libs/one/src/index.ts', 'export const one: number = 11;\n');
+    let record = '';
+    const after = (code: string): string => {
+      record = readFileSync(join(root, 'dist/.build.json'), 'utf8');
+      return code;
+    };
+    await build(root, { ...productTarget(root), after });
+    // As if the build had ended after it wrote the output.
+    await write('dist/.build.json', record);
+    await write('libs/one/src/index.ts', 'export const one: number = 1;\n');
+    expect(await build(root)).toMatchObject({ compiled: 1 });
   });
 
   it('builds everything if the record of the last build is unreadable', async () => {
