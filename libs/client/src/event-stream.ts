@@ -61,6 +61,8 @@ export interface SendUpdate {
  * after every 15 seconds without an event.
  */
 const SILENCE_MS = 45_000;
+/** Time after which the end of a connection is not another failure of a series, in milliseconds. */
+const LASTING_MS = 15_000;
 /** Maximum length of one event on the stream, in characters. */
 const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
 
@@ -85,6 +87,8 @@ const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
  */
 export class EventStream implements AsyncIterable<Event> {
   private last: string | undefined;
+  /** How long the gateway asks clients to wait before they open the next stream, in milliseconds. */
+  private retryMs = 0;
 
   constructor(
     private readonly requests: RetryingRequester,
@@ -109,26 +113,32 @@ export class EventStream implements AsyncIterable<Event> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, void> {
     const { signal } = this.options;
     for (let failures = 0; !isAborted(signal); failures += 1) {
+      const startedAt = performance.now();
       try {
-        for await (const { id, type, data } of this.connection()) {
+        for await (const { id, type, data, retryMs } of this.connection()) {
           // After an abort, further events that have already arrived are not returned.
           if (isAborted(signal)) return;
-          failures = -1;
+          this.retryMs = retryMs ?? this.retryMs;
+          // Each stream begins with a position, so that a position alone does not show that streams work.
+          if (data !== undefined) failures = -1;
           if (id === undefined) {
-            this.options.onLiveChange?.({ type, data } as LiveChange);
+            if (data !== undefined) this.options.onLiveChange?.({ type, data } as LiveChange);
             continue;
           }
           this.last = id;
           if (data !== undefined) yield data as Event;
         }
-        // The gateway closed the stream. If nothing arrived on this stream, the client waits before it opens the next
-        // stream, because the gateway may close the next stream at once, too.
+        // The gateway closed the stream. If no event arrived on it, the client waits longer each time, because the
+        // gateway may close the next stream at once, too.
         this.options.onDisconnect?.();
-        if (failures >= 0) await pause(backoffMs(failures), signal);
+        if (hasLasted(startedAt)) failures = -1;
+        const waitMs = Math.max(this.retryMs, failures < 0 ? 0 : backoffMs(failures));
+        await pause(Math.min(waitMs, MAX_RETRY_AFTER_MS), signal);
       } catch (error) {
         if (isAborted(signal)) return;
         if (!isTransientError(error)) throw error;
         this.options.onDisconnect?.();
+        if (hasLasted(startedAt)) failures = -1;
         const { retryAfterMs = backoffMs(failures) } = error instanceof TidingsError ? error : {};
         await pause(Math.min(retryAfterMs, MAX_RETRY_AFTER_MS), signal).catch(() => undefined);
       }
@@ -193,32 +203,38 @@ export class EventStream implements AsyncIterable<Event> {
   }
 }
 
+/** Returns true if a connection lasted for so long that its end does not count as another failure. */
+function hasLasted(startedAt: number): boolean {
+  return performance.now() - startedAt >= LASTING_MS;
+}
+
 /**
  * One entry of the stream: an event in `data`, and the cursor after this event in `id`. If the gateway
  * reports only the position of the stream, `data` is undefined. A `conversation.updated` or `send.updated`
- * notification has no `id`.
+ * notification has no `id`. An entry may also set the wait before the next stream, in milliseconds.
  */
 interface StreamEntry {
   id: string | undefined;
   type: string | undefined;
   data: unknown;
+  retryMs: number | undefined;
 }
 
 /** Parses one block of server-sent events. Returns undefined for comments. */
 function parseBlock(block: string): StreamEntry | undefined {
   let [id, type]: (string | undefined)[] = [];
+  let retryMs: number | undefined;
   let data = '';
   for (const line of block.split('\n')) {
     if (line.startsWith('id:')) id = line.slice('id:'.length).trim();
     else if (line.startsWith('event:')) type = line.slice('event:'.length).trim();
     else if (line.startsWith('data:')) data += line.slice('data:'.length);
+    else if (/^retry: ?\d+$/.test(line)) retryMs = Number(line.slice('retry:'.length));
   }
-  const hasData = data.trim() !== '';
-  if (id === undefined || id === '') {
-    if (!hasData || type === undefined) return undefined;
-    return { id: undefined, type, data: JSON.parse(data) as unknown };
-  }
-  return { id, type, data: hasData ? (JSON.parse(data) as unknown) : undefined };
+  if (id === '') id = undefined;
+  const hasData = data.trim() !== '' && (id !== undefined || type !== undefined);
+  if (!hasData && id === undefined && retryMs === undefined) return undefined;
+  return { id, type, data: hasData ? (JSON.parse(data) as unknown) : undefined, retryMs };
 }
 
 async function withinSilence<T>(reading: Promise<T>): Promise<T> {

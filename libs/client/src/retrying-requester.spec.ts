@@ -244,6 +244,36 @@ describe('an event stream', () => {
   });
 });
 
+describe('an event stream that the gateway ends', () => {
+  /** Follows events until some streams with this text were opened. Returns the times between their starts. */
+  async function pausesBetween(streams: number, text: string): Promise<number[]> {
+    const abort = new AbortController();
+    const times: number[] = [];
+    answers = [
+      (_, response) => {
+        times.push(performance.now());
+        if (times.length === streams) abort.abort();
+        response.end(text);
+      },
+    ];
+    for await (const event of tidings.events({ signal: abort.signal })) expect(event).toBeDefined();
+    return times.slice(1).map((time, n) => time - (times[n] ?? 0));
+  }
+
+  it('is opened again only after the time that the gateway asks for', async () => {
+    const event = 'retry: 500\n\nid: c1\nevent: message.received\ndata: {}\n\n';
+    for (const pause of await pausesBetween(3, event)) expect(pause).toBeGreaterThan(490);
+  });
+
+  it('is opened again after a longer time each time if it contained no event, only a position', async () => {
+    const [first = 0, second = 0, third = 0] = await pausesBetween(4, 'id: c1\n\n');
+    // The bounds of the random waits before the first three retries, less the inaccuracy of a timer.
+    expect(first).toBeGreaterThan(120);
+    expect(second).toBeGreaterThan(245);
+    expect(third).toBeGreaterThan(495);
+  });
+});
+
 describe('waiting for the status of a send', () => {
   it('reads the send until the end of the time limit', async () => {
     const began = performance.now();
