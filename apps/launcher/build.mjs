@@ -2,11 +2,12 @@
 // another target says. Type errors are checked by tsc, not here.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { bundlePrograms } from './bundle.mjs';
 import { bundleConsole } from './bundle-console.mjs';
 import { waitForLock } from './src/lock.mjs';
+import { writeAtomically } from './write-atomically.mjs';
 
 /**
  * Version of the output format. Raise it when the output changes for a reason other than the settings: the
@@ -271,18 +272,6 @@ function digest(...parts) {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part).update('\0');
   return hash.digest('hex');
-}
-
-/**
- * Writes a file in one step: a process that starts during the build reads either the old or the new content.
- * @param {string} path
- * @param {string} text
- */
-async function writeAtomically(path, text) {
-  const draft = `${path}.${process.pid}.tmp`;
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(draft, text);
-  await rename(draft, path);
 }
 
 async function main() {

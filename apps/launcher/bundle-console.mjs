@@ -59,7 +59,7 @@ export async function bundleConsole(root) {
     write: false,
     logLevel: 'silent',
   });
-  // Written beside and then renamed: a gateway that starts meanwhile finds the old files or the new ones.
+  // Written beside and then renamed: gateways that run meanwhile serve the old files or the new ones.
   const draft = `${into}.${process.pid}.tmp`;
   await mkdir(join(draft, 'assets'), { recursive: true });
   for (const { path, contents } of outputFiles)
@@ -68,8 +68,10 @@ export async function bundleConsole(root) {
     await writeWithCompressed(join(draft, 'assets', basename(file)), await readFile(file));
   const page = (await readFile(join(from, 'index.html'), 'utf8')).replace(HEAD, headOf(metafile));
   await writeWithCompressed(join(draft, 'index.html'), Buffer.from(page));
-  await rm(into, { recursive: true, force: true });
+  const former = `${into}.${process.pid}.old`;
+  if (existsSync(into)) await rename(into, former);
   await rename(draft, into);
+  await rm(former, { recursive: true, force: true });
   await writeFile(stamp, inputs);
   return true;
 }

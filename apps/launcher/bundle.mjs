@@ -2,8 +2,9 @@
 // see docs/decisions/0058-bundles.md.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
+import { writeAtomically } from './write-atomically.mjs';
 
 /** The compiled main module of each program, in `dist/apps`. */
 const PROGRAMS = {
@@ -30,6 +31,9 @@ const EXTERNAL = [
   '@aws-sdk/*',
 ];
 
+/** Names of the files that the programs import on demand, and of their source maps. */
+const CHUNK = new RegExp(`^(${Object.keys(PROGRAMS).join('|')})-[A-Z0-9]{8}\\.js(\\.map)?$`);
+
 /** What CommonJS packages expect of their module. */
 const BANNER = [
   "import { createRequire as tidingsRequire } from 'node:module';",
@@ -39,6 +43,11 @@ const BANNER = [
 ].join('\n');
 
 /**
+ * Record of the last bundling: the digest of what it read, and the names of the files that it wrote.
+ * @typedef {{ inputs: string, files: string[] }} Stamp
+ */
+
+/**
  * Brings the bundles of the programs up to date: `dist/gateway.js` and the others, each with the files that it imports
  * on demand.
  * @param {string} root the checkout, whose sources are compiled
@@ -46,16 +55,18 @@ const BANNER = [
  * @throws {Error} naming each import that cannot be resolved
  */
 export async function bundlePrograms(root) {
-  const stamp = join(root, 'dist/.bundles');
+  const dist = join(root, 'dist');
+  const stamp = join(dist, '.bundles');
   const inputs = digestOf([
     join(root, 'dist/.build.json'),
     join(root, 'node_modules/.package-lock.json'),
     import.meta.filename,
   ]);
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === inputs) return false;
+  const last = readStamp(stamp);
+  if (last.inputs === inputs && last.files.every((file) => existsSync(join(dist, file)))) return false;
   const { build } = await import('esbuild');
   // An interrupted bundling must not look like a finished one.
-  await rm(stamp, { force: true });
+  await writeAtomically(stamp, JSON.stringify({ ...last, inputs: '' }));
   const built = await Promise.all(
     Object.entries(PROGRAMS).map(([program, main]) =>
       build({
@@ -83,21 +94,42 @@ export async function bundlePrograms(root) {
         // The compiled libs, not the sources that tsconfig.json names for the compiler.
         tsconfigRaw: {},
         banner: { js: BANNER },
-        plugins: [inPlace(join(root, 'dist'))],
+        plugins: [inPlace(dist)],
         logLevel: 'silent',
       }),
     ),
   );
+  const files = built.flatMap(({ metafile }) => Object.keys(metafile.outputs)).map((file) => basename(file));
   for (const { outputFiles } of built) {
     const texts = withCheapNames(outputFiles.map(({ text }) => text));
-    await Promise.all(outputFiles.map(({ path }, n) => writeFile(path, texts[n] ?? '')));
+    const write = (/** @type {boolean} */ isChunk) =>
+      Promise.all(
+        outputFiles.map(async ({ path }, n) => {
+          if (CHUNK.test(basename(path)) === isChunk) await writeAtomically(path, texts[n] ?? '');
+        }),
+      );
+    // First what a program imports: a process may start meanwhile.
+    await write(true);
+    await write(false);
   }
-  await removeStaleChunks(
-    join(root, 'dist'),
-    built.flatMap(({ metafile }) => Object.keys(metafile.outputs)).map((file) => basename(file)),
-  );
-  await writeFile(stamp, inputs);
+  // A process that started before this bundling may still import chunks of the last one.
+  await removeChunksExcept([...files, ...last.files], dist);
+  await writeAtomically(stamp, JSON.stringify({ inputs, files }));
   return true;
+}
+
+/**
+ * Reads the record of the last bundling.
+ * @param {string} path
+ * @returns {Stamp}
+ */
+function readStamp(path) {
+  try {
+    return /** @type {Stamp} */ (JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    // There was no bundling yet, or its record is of an earlier form.
+    return { inputs: '', files: [] };
+  }
 }
 
 const HELPER = '__name=(target,value)=>__defProp(target,"name",{value,configurable:!0})';
@@ -119,12 +151,11 @@ function withCheapNames(texts) {
 
 /**
  * Removes the files of earlier bundlings that have a hash in their name.
+ * @param {string[]} kept names of files that stay
  * @param {string} dist
- * @param {string[]} current names of the files of this bundling
  */
-async function removeStaleChunks(dist, current) {
-  const chunk = new RegExp(`^(${Object.keys(PROGRAMS).join('|')})-[A-Z0-9]{8}\\.js(\\.map)?$`);
-  const files = (await readdir(dist)).filter((file) => chunk.test(file) && !current.includes(file));
+async function removeChunksExcept(kept, dist) {
+  const files = (await readdir(dist)).filter((file) => CHUNK.test(file) && !kept.includes(file));
   await Promise.all(files.map((file) => rm(join(dist, file), { force: true })));
 }
 

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { open, readdir, rm, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Checkout } from './src/fixtures/checkout.js';
+
+let checkout: Checkout;
+
+beforeEach(async () => {
+  checkout = await Checkout.make();
+});
+afterEach(() => checkout.dispose());
+
+/** Builds the checkout with a command line that imports a module on demand. Returns the name of that module's file. */
+async function build(version: number): Promise<string> {
+  await writeFile(checkout.path('apps/cli/src/main.ts'), "await import('./part.js');\n");
+  await writeFile(checkout.path('apps/cli/src/part.ts'), `console.log(${version});\n`);
+  const before = await chunks();
+  await promisify(execFile)(process.execPath, [checkout.path('apps/launcher/build.mjs')]);
+  const [chunk = ''] = (await chunks()).filter((file) => !before.includes(file));
+  return chunk;
+}
+
+async function chunks(): Promise<string[]> {
+  return (await readdir(checkout.path('dist')).catch(() => [])).filter((file) => /^cli-.*\.js$/.test(file));
+}
+
+describe('a build beside running processes', () => {
+  it('keeps what processes of the last build import on demand, and removes what only earlier ones do', async () => {
+    const [first, second] = [await build(1), await build(2)];
+    expect(await chunks()).toEqual(expect.arrayContaining([first, second]));
+    const third = await build(3);
+    expect((await chunks()).sort()).toEqual([second, third].sort());
+  });
+
+  it('replaces programs and the console in one step each', async () => {
+    await build(1);
+    const text = 'A process is reading this file.';
+    const paths = ['dist/cli.js', 'dist/console/index.html'].map((path) => checkout.path(path));
+    for (const path of paths) await writeFile(path, text);
+    const readers = await Promise.all(paths.map((path) => open(path)));
+    await writeFile(checkout.path('apps/console/index.html'), '<!-- build:head -->');
+    await build(2);
+    for (const reader of readers) {
+      expect(await reader.readFile('utf8')).toBe(text);
+      await reader.close();
+    }
+  });
+
+  it('bundles a program again whose file is missing', async () => {
+    await build(1);
+    await rm(checkout.path('dist/cli.js'));
+    await build(1);
+    expect(await readdir(checkout.path('dist'))).toContain('cli.js');
+  });
+});
