@@ -1,5 +1,15 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -87,7 +97,9 @@ describe('the set-up', () => {
     const { status, output } = await setUp(checkout, ['start'], environment, keys);
     expect(status).toBe(78);
     expect(output).toContain('Run "brew install redis" now? [y/N]');
-    expect(output).toContain('No Redis server on this machine: install Redis with "brew install redis", or set');
+    expect(output).toContain(
+      'No Redis server on this machine: install Redis with "brew install redis", or set',
+    );
   });
 });
 
@@ -158,6 +170,18 @@ describe('the npm packages', () => {
     expect(await install()).toBe(1);
     await write('node_modules/.package-lock.json', '{"packages": {}}');
     expect(await install()).toBe(1);
+  });
+
+  it('are installed without a word on standard output, which is for the results of commands', async () => {
+    await appendFile(join(root, 'bin/npm'), 'echo added 1 package\n');
+    const url = new URL('setup/packages.mjs', import.meta.url).href;
+    const script = `const { installPackages } = await import('${url}'); await installPackages('${root}', () => {});`;
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '-e', script],
+      { env: { PATH: `${join(root, 'bin')}:${process.env['PATH'] ?? ''}` } },
+    );
+    expect({ stdout, stderr }).toEqual({ stdout: '', stderr: 'added 1 package\n' });
   });
 
   it('make the set-up fail if npm cannot install them', async () => {

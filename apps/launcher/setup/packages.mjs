@@ -24,7 +24,9 @@ export async function installPackages(root, say, env = process.env) {
   // The compiler is a development package and is needed even if NODE_ENV or npm's settings exclude such
   // packages.
   const args = [...first, 'ci', '--include=dev', '--no-audit', '--no-fund'];
-  const { status, interrupted } = await run(program, args, { cwd: root, env, deadlineMs: DEADLINE_MS });
+  // Standard output is for the results of commands, such as those of `npx tidings`.
+  const options = { cwd: root, env, deadlineMs: DEADLINE_MS, toStderr: true };
+  const { status, interrupted } = await run(program, args, options);
   if (interrupted) throw new SetupFault('Stopped.', 130);
   if (status !== 0)
     throw new SetupFault(

@@ -6,13 +6,13 @@ import { constants } from 'node:os';
  * program does not continue in the background after Ctrl-C.
  * @param {string} program
  * @param {string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, deadlineMs?: number, quiet?: boolean }} [options] `quiet`:
- * the output is returned instead of shown
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, deadlineMs?: number, quiet?: boolean, toStderr?: boolean }} [options]
+ * `quiet`: the output is returned instead of shown; `toStderr`: all output is shown on standard error
  * @returns {Promise<{ status: number, output: string, interrupted: boolean }>} `status` as a shell reports it
  */
-export async function run(program, args, { cwd, env, deadlineMs, quiet = false } = {}) {
+export async function run(program, args, { cwd, env, deadlineMs, quiet = false, toStderr = false } = {}) {
   const child = spawn(program, args, {
-    stdio: quiet ? ['inherit', 'pipe', 'pipe'] : 'inherit',
+    stdio: quiet ? ['inherit', 'pipe', 'pipe'] : ['inherit', toStderr ? 2 : 'inherit', 'inherit'],
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),
   });
