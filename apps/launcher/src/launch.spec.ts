@@ -132,6 +132,27 @@ describe('npm start', () => {
     }
   });
 
+  it('kills everything at a repeated Ctrl-C, also a Redis that does not shut down', async () => {
+    const launch = checkout.start();
+    await launch.gateway();
+    const processes = await processesOf(launch);
+    process.kill(processes.at(-1) ?? 0, 'SIGSTOP');
+    const began = performance.now();
+    launch.signal('SIGINT');
+    await launch.printed(/Stopping/);
+    const repeat = setInterval(() => {
+      launch.signal('SIGINT');
+    }, 100);
+    try {
+      await launch.exited;
+    } finally {
+      clearInterval(repeat);
+    }
+    // Without the repetition, Redis has 15 seconds.
+    expect(performance.now() - began).toBeLessThan(12_000);
+    expect(processes.filter(isRunning)).toEqual([]);
+  });
+
   it('makes its secrets readable for the owner only', async () => {
     await checkout.start().gateway();
     expect((await stat(checkout.path('.data/secrets.json'))).mode & 0o777).toBe(0o600);

@@ -19,7 +19,7 @@ export class RedisService implements Service {
     return this.redis.url;
   }
 
-  async run(signal: AbortSignal): Promise<Run> {
+  async run(signal: AbortSignal, forceStop: AbortSignal): Promise<Run> {
     if (this.redis === undefined) {
       const log = (line: string): void => {
         this.recorder.record(line);
@@ -29,11 +29,22 @@ export class RedisService implements Service {
       await this.redis.restart(signal);
     }
     const redis = this.redis;
-    if (signal.aborted) await redis.stop();
+    if (signal.aborted) await stopRedis(redis, forceStop);
     return {
       port: redis.port,
       ended: redis.exited.then(({ code, signal: by }) => by ?? `exit status ${String(code)}`),
-      stop: () => redis.stop(),
+      stop: () => stopRedis(redis, forceStop),
     };
   }
+}
+
+/** Stops Redis in order, or kills it when `forceStop` aborts. Every acknowledged write is on disk by then. */
+async function stopRedis(redis: EmbeddedRedis, forceStop: AbortSignal): Promise<void> {
+  const kill = (): void => {
+    redis.kill('SIGKILL');
+  };
+  if (forceStop.aborted) kill();
+  forceStop.addEventListener('abort', kill, { once: true });
+  await redis.stop();
+  forceStop.removeEventListener('abort', kill);
 }
