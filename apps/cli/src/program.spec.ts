@@ -269,6 +269,52 @@ describe('the command trigger', () => {
   });
 });
 
+describe('a command that the user ends with Ctrl-C', () => {
+  it.each([[['retry', 'dlv_0', 'dlv_1']], [['--json', 'retry', 'dlv_0', 'dlv_1']]])(
+    'makes no further request, and prints no error for each delivery: %j',
+    async (parameters) => {
+      const interrupt = new AbortController();
+      answer = () => {
+        interrupt.abort(new Error('interrupted'));
+      };
+      await expect(runUntil(interrupt.signal, ...parameters)).rejects.toThrow('interrupted');
+      expect(printed.stderr).toBe('');
+      expect(requests).toHaveLength(1);
+    },
+  );
+
+  it('ends while login reads the key from standard input', async () => {
+    stdin = new Readable({ read: () => undefined });
+    const interrupt = new AbortController();
+    const running = runUntil(interrupt.signal, 'login');
+    interrupt.abort(new Error('interrupted'));
+    await expect(running).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});
+
+describe('the command status --watch', () => {
+  const watch = ['--json', 'status', '--watch', '--interval', '1'];
+
+  it('notes that the gateway does not answer, and goes on', async () => {
+    const interrupt = new AbortController();
+    let shown = 0;
+    answer = (_, response) => {
+      // The first failure is that of a request with its retries.
+      if (shown === 1 && !printed.stderr.includes('unreachable')) response.destroy();
+      else if (shown === 2) interrupt.abort(new Error('interrupted'));
+      else response.end(JSON.stringify({ shown: (shown += 1) }));
+    };
+    await expect(runUntil(interrupt.signal, ...watch)).rejects.toThrow('interrupted');
+    expect(printed.stdout).toBe('{"shown":1}\n{"shown":2}\n');
+    expect(JSON.parse(printed.stderr)).toMatchObject({ code: 'unreachable' });
+  });
+
+  it('fails if the gateway does not answer at the start', async () => {
+    answer = (_, response) => response.destroy();
+    await expect(run(...watch)).rejects.toThrow(TidingsConnectionError);
+  });
+});
+
 describe('a text on standard input', () => {
   it('is not sent if the user presses Ctrl-C before its end, and nothing says that it may be stored', async () => {
     stdin = new Readable({ read: () => undefined });

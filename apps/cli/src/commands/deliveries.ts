@@ -121,7 +121,8 @@ async function retry(context: CommandContext, ids: string[]): Promise<ExitCode> 
       const delivery = await context.call('POST', `/v1/deliveries/${encodeURIComponent(id)}/retry`);
       context.output.result(delivery as Delivery, `${id} is attempted now.`);
     } catch (error) {
-      if (ids.length === 1) throw error;
+      // After Ctrl-C, the other deliveries are not attempted either.
+      if (ids.length === 1 || context.signal.aborted) throw error;
       const { lines, details, exitCode } = failureOf(error);
       if (context.output.isJson) context.output.noteJson({ deliveryId: id, ...details });
       else context.output.note(`${id}: ${lines.join(' ')}`);

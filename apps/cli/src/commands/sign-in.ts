@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { password, text as ask, isCancel } from '@clack/prompts';
 import type { Command } from 'commander';
@@ -104,7 +105,7 @@ async function askForKey({ terminal }: CommandContext): Promise<string> {
     if (isCancel(answer)) throw new CommandFault('cancelled', ExitCode.interrupted);
     return nonEmptyKey(answer);
   }
-  return nonEmptyKey(await text(stdin));
+  return nonEmptyKey(await text(addAbortSignal(signal, stdin)));
 }
 
 function nonEmptyKey(typed: string): string {

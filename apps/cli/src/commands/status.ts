@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Status } from '#client';
+import { type Status, TidingsConnectionError, TidingsError } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { ExitCode } from '../exit-code.js';
+import { failureOf } from '../failure.js';
 import { ago, duration } from '../output/duration.js';
 import type { Output } from '../output/output.js';
 import { printable } from '../output/printable.js';
@@ -28,15 +29,27 @@ async function showStatus(
   { watch, interval }: Options,
 ): Promise<ExitCode | undefined> {
   const { output, signal } = context;
-  for (;;) {
-    const status = (await context.call('GET', '/v1/status')) as Status;
-    if (watch === true) output.clear();
-    output.result(status, () => statusLines(status, output).join('\n'));
-    if (watch !== true) return status.readiness.status === 'ok' ? ExitCode.success : ExitCode.failure;
+  for (let shown = 0; ; shown += 1) {
+    try {
+      const status = (await context.call('GET', '/v1/status')) as Status;
+      if (watch === true) output.clear();
+      output.result(status, () => statusLines(status, output).join('\n'));
+      if (watch !== true) return status.readiness.status === 'ok' ? ExitCode.success : ExitCode.failure;
+    } catch (error) {
+      // A gateway that is watched may restart.
+      if (shown === 0 || signal.aborted || !isTemporary(error)) throw error;
+      const { lines, details } = failureOf(error);
+      if (output.isJson) output.noteJson(details);
+      else output.note(lines.join(' '));
+    }
     // Ctrl-C is the usual end.
     await sleep(interval * 1_000, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return undefined;
   }
+}
+
+function isTemporary(error: unknown): boolean {
+  return error instanceof TidingsConnectionError || (error instanceof TidingsError && error.status >= 500);
 }
 
 /** Describes the state of an account in some ten lines. */
