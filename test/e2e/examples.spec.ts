@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,6 +11,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { build } from 'esbuild';
 import { type Event, signWebhook } from '#client';
 import { findFreePort } from '#embedded-redis';
+import { formatCursor } from '#events';
 import { findProgram } from '../support/find-program.js';
 import { eventually } from '../support/eventually.js';
 import { ROOT } from '../support/process.js';
@@ -139,6 +140,11 @@ describe('the example of an auto-responder', () => {
           'the second message is answered',
           async () => (await answers(`Second to ${name}`)) > 0,
         );
+        const { contacts } = await product.json<{ contacts: { id: string; phoneNumber: string }[] }>(
+          'GET',
+          '/v1/contacts',
+        );
+        const contactId = contacts.find(({ phoneNumber }) => phoneNumber === NUMBER)?.id ?? '';
         if (webhook !== undefined) {
           // Delivered again, it is not answered again; what nobody signed is refused.
           const { count } = await product.json<{ count: number }>(
@@ -155,8 +161,19 @@ describe('the example of an auto-responder', () => {
             async () =>
               (await product.json<{ pending: number }>('GET', `/v1/webhooks/${webhook.id}`)).pending === 0,
           );
-          const forged = await fetch(`http://127.0.0.1:${port}/hook`, { method: 'POST', body: '{}' });
-          expect(forged.status).toBe(401);
+          const hook = `http://127.0.0.1:${port}/hook`;
+          expect((await fetch(hook, { method: 'POST', body: '{}' })).status).toBe(401);
+          const statusFor = async (contactId: string, message: object): Promise<number> => {
+            const event = { id: 'evt_1', type: 'message.received', contactId, data: { message } };
+            const body = JSON.stringify(event);
+            const headers = await signWebhook(body, { id: event.id, secret });
+            return (await fetch(hook, { method: 'POST', body, headers })).status;
+          };
+          // Another delivery would not help: the gateway does not know the contact.
+          expect(await statusFor('con_none', { message: 'Hello' })).toBe(204);
+          // A file without a text is not answered.
+          expect(await statusFor(contactId, { message: null })).toBe(204);
+          expect(await statusFor(contactId, {})).toBe(204);
         }
         // Events arrive in order, so that a second answer to the second message would come before this one.
         await product.simulate('messages', { phoneNumber: NUMBER, text: `Third to ${name}` });
@@ -165,6 +182,7 @@ describe('the example of an auto-responder', () => {
           async () => (await answers(`Third to ${name}`)) > 0,
         );
         expect(await answers(`Second to ${name}`)).toBe(1);
+        expect((await product.texts()).filter((each) => /^You wrote: \W*(\w+)?$/.test(each))).toEqual([]);
       } finally {
         process.kill(-(example.pid ?? 0), 'SIGKILL');
         await once(example, 'close');
@@ -173,6 +191,29 @@ describe('the example of an auto-responder', () => {
     });
   }
 });
+
+const shell = EXAMPLES.find(({ isWebhook }) => !isWebhook);
+(shell?.needs.every((program) => findProgram(program) !== undefined) === true ? it : it.skip)(
+  'the auto-responder in shell ends and says what to do if the event log no longer has its cursor',
+  async () => {
+    const [file, ...parameters] = (await shell?.command()) ?? [''];
+    const cursor = join(folder, 'expired-cursor');
+    await writeFile(cursor, formatCursor({ epoch: 'another', position: '1-0' }));
+    const ended = promisify(execFile)(file, parameters, {
+      env: {
+        PATH: process.env.PATH,
+        TIDINGS_URL: `http://127.0.0.1:${product.gateway.port}`,
+        TIDINGS_API_KEY: product.apiKey,
+        CURSOR_FILE: cursor,
+      },
+      timeout: 30_000,
+    });
+    await expect(ended).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`delete ${cursor}`),
+    });
+  },
+);
 
 /** What the example exports. Its sources belong to a TypeScript project of their own. */
 interface NestExample {

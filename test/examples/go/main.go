@@ -1,4 +1,4 @@
-// Answers every message that arrives, once. Settings: TIDINGS_URL, TIDINGS_API_KEY, WEBHOOK_SECRET, PORT.
+// Answers every text that arrives, once. Settings: TIDINGS_URL, TIDINGS_API_KEY, WEBHOOK_SECRET, PORT.
 package main
 
 import (
@@ -31,6 +31,9 @@ type event struct {
 		} `json:"message"`
 	} `json:"data"`
 }
+
+// rejection is the error of a request that the gateway rejects for good. It would reject it again after another delivery.
+type rejection struct{ error }
 
 var client = &http.Client{Timeout: 10 * time.Second}
 
@@ -72,13 +75,18 @@ func call(method, path string, body any, idempotencyKey string, reply any) error
 	}
 	defer response.Body.Close()
 	if response.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s", method, path, response.Status)
+		err := fmt.Errorf("%s %s: %s", method, path, response.Status)
+		switch response.StatusCode {
+		case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity:
+			return rejection{err}
+		}
+		return err
 	}
 	return json.NewDecoder(response.Body).Decode(reply)
 }
 
 func handle(received event) error {
-	if received.Type != "message.received" {
+	if received.Type != "message.received" || received.Data.Message.Message == "" {
 		return nil
 	}
 	var contact struct {
@@ -114,6 +122,9 @@ func main() {
 			err = handle(received)
 			if err != nil {
 				log.Print(err)
+			}
+			if _, isRejected := err.(rejection); err != nil && !isRejected {
+				// After this status, the event comes again.
 				response.WriteHeader(http.StatusInternalServerError)
 				return
 			}

@@ -1,4 +1,4 @@
-"""Answers every message that arrives, once. Settings: TIDINGS_URL, TIDINGS_API_KEY, WEBHOOK_SECRET, PORT."""
+"""Answers every text that arrives, once. Settings: TIDINGS_URL, TIDINGS_API_KEY, WEBHOOK_SECRET, PORT."""
 import base64
 import hashlib
 import hmac
@@ -13,6 +13,8 @@ URL = os.environ.get("TIDINGS_URL", "http://127.0.0.1:3000")
 API_KEY = os.environ["TIDINGS_API_KEY"]
 SECRET = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
 TOLERANCE_SECONDS = 300
+# Statuses with which the gateway rejects a request for good. It would reject it again after another delivery.
+REJECTED = (400, 404, 422)
 
 
 def is_signed(headers, body: bytes) -> bool:
@@ -39,10 +41,13 @@ def call(method: str, path: str, body=None, headers=None):
 def handle(event) -> None:
     if event["type"] != "message.received":
         return
+    text = event["data"]["message"].get("message")
+    if not text:
+        return
     contact = call("GET", "/v1/contacts/" + urllib.parse.quote(event["contactId"], safe=""))
     if "phoneNumber" not in contact:
         return
-    answer = {"phoneNumber": contact["phoneNumber"], "message": f"You wrote: {event['data']['message'].get('message')}"}
+    answer = {"phoneNumber": contact["phoneNumber"], "message": f"You wrote: {text}"}
     # A repeated delivery of the event repeats this send, which then does nothing.
     call("POST", "/v1/messages/send", answer, {"Idempotency-Key": event["id"]})
 
@@ -55,9 +60,9 @@ class Receiver(BaseHTTPRequestHandler):
         try:
             handle(json.loads(body))
             self.answer(204)
-        except OSError as error:  # No answer of the gateway, or an error status: the event is delivered again.
+        except OSError as error:  # No answer of the gateway, or an error status. After 500, the event comes again.
             print(error, flush=True)
-            self.answer(500)
+            self.answer(204 if getattr(error, "code", None) in REJECTED else 500)
 
     def answer(self, status: int) -> None:
         self.send_response(status)

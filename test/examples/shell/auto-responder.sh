@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Answers every message that arrives, once. Settings: TIDINGS_URL, TIDINGS_API_KEY. Needs curl and jq.
+# Answers every text that arrives, once. Settings: TIDINGS_URL, TIDINGS_API_KEY. Needs curl and jq.
 # Follows the event stream, so it needs no address of its own. The cursor of the last answered event is kept in a file.
 set -euo pipefail
 url=${TIDINGS_URL:-http://127.0.0.1:3000} cursor_file=${CURSOR_FILE:-cursor}
-reply=$(mktemp)
-trap 'rm -f "$reply"' EXIT
+reply=$(mktemp) head=$(mktemp)
+trap 'rm -f "$reply" "$head"' EXIT
 
 # Prints the reply. Fails if a later repetition may succeed; prints nothing if the gateway rejects the request for good.
 call() {
@@ -20,6 +20,7 @@ call() {
 
 answer() {
   local event=$1 contact phone_number
+  [[ -n $(jq -r '.data.message.message // empty' <<<"$event") ]] || return 0
   contact=$(jq -r '.contactId | @uri' <<<"$event") || return
   phone_number=$(call "$url/v1/contacts/$contact" | jq -r '.phoneNumber // empty') || return
   [[ -n $phone_number ]] || return 0
@@ -41,6 +42,10 @@ while :; do
       # After a failure, the stream is opened again at the event that was not answered.
       data:*) answer "${line#data:}" && echo "${id# }" >"$cursor_file" || break ;;
     esac
-  done < <(curl -fsSN -H "X-API-Key: $TIDINGS_API_KEY" "$url/v1/events/stream?types=message.received&after=$after")
+  done < <(curl -fsSN -D "$head" -H "X-API-Key: $TIDINGS_API_KEY" "$url/v1/events/stream?types=message.received&after=$after")
+  if grep -q '^HTTP/[0-9.]* 410' "$head"; then
+    echo "The gateway no longer has the events after the cursor. To go on with new events, delete $cursor_file." >&2
+    exit 1
+  fi
   sleep 1
 done
