@@ -41,8 +41,9 @@ export class TidingsError extends Error {
  */
 export class TidingsConnectionError extends Error {
   /**
-   * Idempotency key of the send that failed. The gateway may have stored the send nevertheless. If you repeat the call
-   * with this key, the message is never sent twice. Undefined if the request was not a send.
+   * Idempotency key of the send that failed. The gateway may have stored the send nevertheless. If you repeat the
+   * call with this key, the message is not sent twice while the gateway keeps the key (`EVENT_RETENTION_HOURS`, at
+   * least 24 hours). Undefined if the request was not a send.
    */
   idempotencyKey?: string;
 

@@ -31,8 +31,8 @@ export interface CallOptions {
 export interface SendOptions extends CallOptions {
   /**
    * Makes the call safe to repeat, even from another process: several calls with the same key and the same
-   * content create only one send. By default, each call uses a new key for all its attempts. If the call
-   * fails, its error contains the key.
+   * content create only one send while the gateway keeps the key (`EVENT_RETENTION_HOURS`, at least 24 hours). By
+   * default, each call uses a new key for all its attempts. If the call fails, its error contains the key.
    */
   idempotencyKey?: string;
   /**

@@ -47,7 +47,10 @@ export function addSend(program: Command, terminal: Terminal): void {
     .option('--metadata <json>', 'JSON object that is kept with the send', jsonObject)
     .option('--send-at <time>', 'when to send, for example 2030-01-31T09:00:00Z')
     .option('--expires-at <time>', 'when to give up, for example 2030-01-31T09:00:00Z')
-    .option('--idempotency-key <key>', 'repeating the command with the same key never sends twice')
+    .option(
+      '--idempotency-key <key>',
+      'repeating the command with the same key does not send twice while the key is kept',
+    )
     .addOption(
       new Option('--wait [status]', 'wait until the send has a status')
         .choices(['accepted', 'sent', 'delivered', 'read'])
