@@ -19,8 +19,8 @@ RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
 COPY --from=build /app/dist dist
 COPY --from=build /app/apps/gateway/public apps/gateway/public
 COPY --from=build /app/apps/simulator/public apps/simulator/public
-# In the container of a gateway, its own key serves the gateway at the default address.
-RUN printf '#!/bin/sh\nTIDINGS_CHECKOUT_KEY="$API_KEY" exec node /app/dist/cli.js "$@"\n' > /usr/local/bin/tidings && chmod 755 /usr/local/bin/tidings
+# In the container of a gateway, its own key serves its own gateway.
+RUN printf '#!/bin/sh\nTIDINGS_CHECKOUT_KEY="$API_KEY" TIDINGS_CHECKOUT_URL="http://127.0.0.1:${PORT:-3000}" exec node /app/dist/cli.js "$@"\n' > /usr/local/bin/tidings && chmod 755 /usr/local/bin/tidings
 # A volume that is mounted here for the first time takes over the owner.
 RUN mkdir -p .data/blobs .data/simulator && chown -R node:node .data
 USER node

@@ -39,6 +39,13 @@ it('docker-compose.yml gives the command line in the gateway the address of the 
   expect(service).toMatch(/^ +TIDINGS_SIMULATOR_URL: http:\/\/simulator:4010$/m);
 });
 
+it('the Dockerfile gives the command line in the gateway the key and the port of the gateway', () => {
+  const [, script = ''] =
+    /^RUN printf '([^']*)' > \/usr\/local\/bin\/tidings /m.exec(read('Dockerfile')) ?? [];
+  expect(script).toContain('TIDINGS_CHECKOUT_KEY="$API_KEY"');
+  expect(script).toContain('TIDINGS_CHECKOUT_URL="http://127.0.0.1:${PORT:-3000}"');
+});
+
 it('docker-compose.yml lets webhooks reach no private network except that of its own receivers and those that the operator names', () => {
   const [, value = ''] = /^ +WEBHOOK_ALLOW_NETWORKS: (.*)$/m.exec(read('docker-compose.yml')) ?? [];
   const filled = value
