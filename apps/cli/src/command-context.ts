@@ -43,8 +43,7 @@ export class CommandContext {
   ) {
     const { stdout, stderr, environment } = terminal;
     const wantsColor = options.color !== false && (environment['NO_COLOR'] ?? '') === '';
-    const isJson = options.json === true;
-    this.output = new Output(stdout, stderr, isJson, wantsColor && !isJson && stdout.isTTY === true);
+    this.output = new Output(stdout, stderr, options.json === true, wantsColor);
     this.profiles = ProfileStore.ofUser(environment);
     this.selected = selectionOf(options, environment);
   }

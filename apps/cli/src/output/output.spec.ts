@@ -78,6 +78,19 @@ describe('the output of a command', () => {
     expect(written).toEqual(['{"a":1}\n', '{"a":"\\u009b"}\n']);
   });
 
+  it('has a remark in color only if standard error is a terminal, and as JSON if JSON is requested', () => {
+    const remark = (isTTY: { stdout: boolean; stderr: boolean }, isJson: boolean): string => {
+      const written: string[] = [];
+      const write = (text: string): unknown => written.push(text);
+      const { stdout, stderr } = isTTY;
+      new Output({ write, isTTY: stdout }, { write, isTTY: stderr }, isJson, true).note('a');
+      return written.join('');
+    };
+    expect(remark({ stdout: true, stderr: false }, false)).toBe('a\n');
+    expect(remark({ stdout: false, stderr: true }, false)).toBe('\u001b[2ma\u001b[22m\n');
+    expect(remark({ stdout: true, stderr: true }, true)).toBe('{"note":"a"}\n');
+  });
+
   it('shows each field of an object on its own line, except fields without a value', () => {
     const written: string[] = [];
     outputTo(written).fields({

@@ -33,7 +33,8 @@ export class Output {
     private readonly stderr: TextStream,
     /** True if the output is for programs: one JSON value per line. */
     readonly isJson: boolean,
-    private readonly hasColor: boolean,
+    /** False if a terminal must not get colors either. */
+    private readonly wantsColor: boolean,
   ) {}
 
   /** True if the output goes to a terminal, where it may be drawn over. */
@@ -100,9 +101,10 @@ export class Output {
     this.line(jsonText(value));
   }
 
-  /** Prints a remark for people to standard error, where it does not mix with results. */
+  /** Prints a remark to standard error, where it does not mix with results. */
   note(text: string): void {
-    this.stderr.write(`${this.styled('quiet', text)}\n`);
+    if (this.isJson) this.noteJson({ note: text });
+    else this.stderr.write(`${this.styledFor(this.stderr, 'quiet', text)}\n`);
   }
 
   /** Prints a remark for programs to standard error, as JSON. */
@@ -115,9 +117,14 @@ export class Output {
     if (this.isInteractive) this.stdout.write('\u001b[2J\u001b[H');
   }
 
-  /** Returns text in the style of a tone, or unchanged if colors are off. */
+  /** Returns text for standard output in the style of a tone, or unchanged if colors are off. */
   styled(tone: Tone, text: string): string {
-    return this.hasColor ? styleText(STYLES[tone], text) : text;
+    return this.styledFor(this.stdout, tone, text);
+  }
+
+  private styledFor(stream: TextStream, tone: Tone, text: string): string {
+    const hasColor = this.wantsColor && !this.isJson && stream.isTTY === true;
+    return hasColor ? styleText(STYLES[tone], text, { validateStream: false }) : text;
   }
 }
 
