@@ -269,6 +269,24 @@ describe('the command trigger', () => {
   });
 });
 
+describe('the scopes of a new API key', () => {
+  const create = ['keys', 'create', 'a key', '--scopes'];
+
+  it.each([
+    [['messages:send,admin']],
+    [['messages:send', 'admin']],
+    [['messages:send', '--scopes', 'admin']],
+  ])('may be given as %j', async (scopes) => {
+    await run(...create, ...scopes);
+    expect(requests).toMatchObject([{ body: { scopes: ['messages:send', 'admin'] } }]);
+  });
+
+  it('are rejected without a request if one of them does not exist', async () => {
+    await expect(run(...create, 'admin,read')).rejects.toThrow('Allowed choices are messages:send');
+    expect(requests).toEqual([]);
+  });
+});
+
 describe('a command that the user ends with Ctrl-C', () => {
   it.each([[['retry', 'dlv_0', 'dlv_1']], [['--json', 'retry', 'dlv_0', 'dlv_1']]])(
     'makes no further request, and prints no error for each delivery: %j',

@@ -1,6 +1,6 @@
 import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type {
   Account,
   AccountChanges,
@@ -13,7 +13,7 @@ import type {
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { CommandFault } from '../failure.js';
 import { futureTimeOf } from '../output/duration.js';
-import { onOrOff, positiveNumber } from '../settings/option-values.js';
+import { collect, onOrOff, positiveNumber } from '../settings/option-values.js';
 import { addDelete, addShow } from './show-and-delete.js';
 
 const SCOPES = [
@@ -48,7 +48,10 @@ export function addAdmin(program: Command, terminal: Terminal): void {
     .argument('<name>', 'what the key is for')
     .option('--account <id>', 'account of the key', 'default')
     .addOption(
-      new Option('--scopes <scopes...>', 'what the key may do').choices(SCOPES).makeOptionMandatory(),
+      new Option('--scopes <scopes...>', 'what the key may do')
+        .choices(SCOPES)
+        .argParser(collectScopes)
+        .makeOptionMandatory(),
     )
     .option('--expires-at <time>', 'when the key expires, for example 2030-01-31T09:00:00Z')
     .description('create an API key; it is shown only once')
@@ -103,6 +106,13 @@ export function addAdmin(program: Command, terminal: Terminal): void {
     description: 'delete an account with all its data',
     done: 'deleted',
   });
+}
+
+/** Adds scopes to those of a repeatable option; a value may be a list with commas. */
+function collectScopes(text: string, before: readonly string[] | undefined): string[] {
+  const scopes = collect(text, before);
+  if (scopes.every((each) => SCOPES.some((scope) => scope === each))) return scopes;
+  throw new InvalidArgumentError(`Allowed choices are ${SCOPES.join(', ')}.`);
 }
 
 function withSettings(command: Command): Command {
