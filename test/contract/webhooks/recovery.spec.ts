@@ -117,6 +117,14 @@ describe('a successful delivery to a webhook that was failing', () => {
     expect(waiting).toBe(-1);
   });
 
+  it('makes waiting deliveries due at once also if the URL of the webhook was changed during the outage', async () => {
+    const id = await failing(25);
+    await on.harness.endpoints.change(ACCOUNT, id, { url: 'http://127.0.0.1:9/mended' });
+    await dispatched(1);
+    await settle(await claim(id), 'succeeded');
+    expect(await claim(id)).toHaveLength(MAX_PER_SUCCESS);
+  });
+
   it('brings forward each waiting delivery at most three times, even after further outages', async () => {
     const id = await failing(1);
     let attempts = 0;

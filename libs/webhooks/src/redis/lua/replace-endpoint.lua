@@ -36,7 +36,10 @@ redis.call('HSET', webhooks, id, replacement)
 redis.call('ZADD', agenda, 0, id)
 -- Failures and pauses of another URL or of the time before do not count.
 if resets_pace == '1' then
+  local failing, recovering = unpack(redis.call('HMGET', speed, 'failingSince', 'recovering'))
   redis.call('DEL', speed)
+  -- Deliveries that failed before may wait for hours: the next success expedites them from the earliest on.
+  if failing or recovering then redis.call('HSET', speed, 'recovering', 0) end
   -- The pace of older builds is removed, too, unless it prevents their claims: see older-builds.lua.
   if redis.call('HEXISTS', older_pace, 'moved') == 0 then redis.call('DEL', older_pace) end
 end

@@ -4,9 +4,10 @@
 -- deliveries, so that the receiver is not overloaded. `recovering`, in the hash of the endpoint's pace, means that
 -- more deliveries may wait: it is the due time in ms at which the last success stopped, from which the next one
 -- continues, so that deliveries that may not be expedited do not hide those behind them. After another outage, a
--- success begins with the earliest again. (Older builds write 1.) A delivery that fails for its own reason must not
--- use up its retry schedule in this way, so each delivery is expedited only a few times (counted in `hurried`). No
--- success makes a delivery due before the time that the receiver requested by `Retry-After` (`notBefore`).
+-- success begins with the earliest again, as after a change of the URL during an outage, which writes 0. (Older builds
+-- write 1.) A delivery that fails for its own reason must not use up its retry schedule in this way, so each delivery
+-- is expedited only a few times (counted in `hurried`). No success makes a delivery due before the time that the
+-- receiver requested by `Retry-After` (`notBefore`).
 --- @include "delivery-keys.lua"
 --- @include "lanes.lua"
 --- @include "pace.lua"
