@@ -309,6 +309,26 @@ describe.each([
     expect(await keys.list()).toEqual([NEW_CIPHER.keyId]);
   });
 
+  it('leaves webhooks usable whose key is lost: they are listed without headers, can be disabled, and get new secrets', async () => {
+    const { id } = await endpoint('default', LOST_CIPHER);
+    const { id: other } = await endpoint('default', OLD_CIPHER);
+    await rotate();
+    const webhooks = registry(NEW_CIPHER);
+    const shown = (await webhooks.list('default')).map((webhook) => [webhook.id, webhook.headers]);
+    expect(Object.fromEntries(shown)).toEqual({ [id]: {}, [other]: { 'x-token': 'token-default' } });
+    expect(await webhooks.change('default', id, { enabled: false })).toMatchObject({
+      enabled: false,
+      headers: {},
+    });
+    const rotation = await secretsOf(NEW_CIPHER).rotate('default', id, 0);
+    await webhooks.change('default', id, { headers: { 'x-token': 'new' } });
+    expect(await opened('default', id)).toEqual({
+      secrets: [rotation?.secret],
+      headers: { 'x-token': 'new' },
+    });
+    expect(counts(await rotate()).map(([, , broken]) => broken)).toEqual([0, 0, 0]);
+  });
+
   it('does not report a secret that cannot be decrypted if the secret has expired', async () => {
     const { endpoint: made } = await registry(LOST_CIPHER).create('default', { url: URL });
     await secretsOf(OLD_CIPHER).rotate('default', made.id, 1);

@@ -44,6 +44,7 @@ export interface Endpoint {
   eventTypes: readonly EventTypePattern[] | null;
   contactIds: readonly string[] | null;
   description: string | null;
+  /** The headers configured for the webhook. Empty if they cannot be decrypted because the encryption key is lost. */
   headers: Readonly<Record<string, string>>;
   maxConcurrency: number | null;
   rateLimitPerSecond: number | null;

@@ -1,4 +1,4 @@
-import type { SecretCipher } from '#accounts';
+import { type SecretCipher, SecretDecryptionError } from '#accounts';
 import { type Clock, type Logger, newId } from '#platform';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
@@ -16,6 +16,9 @@ import {
 
 /** Implements {@link EndpointRegistry}. Checks URLs, creates signing secrets, and encrypts secrets and headers. */
 export class EndpointManager implements EndpointRegistry {
+  /** Ids of the endpoints for which this process has logged that their headers cannot be decrypted. */
+  private readonly withUnreadableHeaders = new Set<string>();
+
   constructor(
     private readonly store: EndpointStore,
     private readonly deliveries: Pick<DeliveryStore, 'endPending'>,
@@ -49,19 +52,19 @@ export class EndpointManager implements EndpointRegistry {
       revision: 1,
     };
     await this.store.add(account, stored);
-    return { endpoint: this.view(stored), secret };
+    return { endpoint: this.view(account, stored), secret };
   }
 
   async list(account: string): Promise<Endpoint[]> {
     const stored = await this.store.list(account);
     return stored
-      .map((endpoint) => this.view(endpoint))
+      .map((endpoint) => this.view(account, endpoint))
       .sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id));
   }
 
   async find(account: string, id: string): Promise<Endpoint | undefined> {
     const stored = await this.store.find(account, id);
-    return stored === undefined ? undefined : this.view(stored);
+    return stored === undefined ? undefined : this.view(account, stored);
   }
 
   async change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined> {
@@ -81,7 +84,7 @@ export class EndpointManager implements EndpointRegistry {
     if (!changed.enabled) await this.endPending(account, id);
     // The change may have ended a pause or raised a limit, so that waiting deliveries can be attempted now.
     else void tryToWakeWorker(this.jobs, this.logger, account, id);
-    return this.view(changed);
+    return this.view(account, changed);
   }
 
   async remove(account: string, id: string): Promise<boolean> {
@@ -105,10 +108,30 @@ export class EndpointManager implements EndpointRegistry {
     }
   }
 
-  private view(stored: StoredEndpoint): Endpoint {
+  private view(account: string, stored: StoredEndpoint): Endpoint {
     const { id, url, eventTypes, contactIds, description, ...rest } = toPublicEndpoint(stored);
-    const headers = decryptHeaders(stored, this.cipher);
+    const headers = this.readableHeaders(account, stored);
     return { id, url, eventTypes, contactIds, description, headers, ...rest };
+  }
+
+  /**
+   * Returns no headers if they cannot be decrypted, so that callers can still list, disable and remove endpoints, and
+   * replace the headers.
+   */
+  private readableHeaders(account: string, stored: StoredEndpoint): Record<string, string> {
+    try {
+      return decryptHeaders(stored, this.cipher);
+    } catch (error) {
+      if (!(error instanceof SecretDecryptionError)) throw error;
+      if (!this.withUnreadableHeaders.has(stored.id)) {
+        this.withUnreadableHeaders.add(stored.id);
+        this.logger.error(
+          { account, endpointId: stored.id, err: error },
+          'the headers of a webhook cannot be decrypted and are shown as empty; its deliveries fail',
+        );
+      }
+      return {};
+    }
   }
 }
 
