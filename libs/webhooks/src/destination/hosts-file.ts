@@ -13,6 +13,8 @@ export class HostsFile {
   private names: ReadonlyMap<string, readonly string[]> = new Map();
   private version = '';
   private checkedAt = -Infinity;
+  /** The last check whether the file has changed. */
+  private check: Promise<void> = Promise.resolve();
 
   constructor(private readonly path = '/etc/hosts') {}
 
@@ -20,8 +22,9 @@ export class HostsFile {
   async addressesOf(hostname: string): Promise<readonly string[]> {
     if (performance.now() - this.checkedAt > CHECK_INTERVAL_MS) {
       this.checkedAt = performance.now();
-      await this.rereadIfChanged();
+      this.check = this.rereadIfChanged();
     }
+    await this.check;
     return this.names.get(hostname.toLowerCase()) ?? [];
   }
 
