@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { EventLogFollower, formatCursor, type LoggedEvent } from '#events';
 import { EventStream } from './event-stream.js';
 import type { SseConnection } from './sse-connection.js';
@@ -37,4 +37,47 @@ it('an event stream whose API key is revoked ends within a page, after the event
   );
   expect(written.flatMap((text) => /^event/m.exec(text) ?? [])).toHaveLength(2);
   expect(written.at(-1)?.split('\n')[0]).toBe(`id: ${formatCursor({ epoch: 'e', position: '2-0' })}`);
+});
+
+it('an event stream sends the cursor at the interval of comments also while live changes leave no silence for a comment', async () => {
+  const written: string[] = [];
+  const stop = new AbortController();
+  const follower = new EventLogFollower(true, () => undefined);
+  let now = 0;
+  let reads = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+  try {
+    const stream = new EventStream(
+      {
+        // Each page passes an event that the filter excludes.
+        read: async () => {
+          reads += 1;
+          now += 10_000;
+          return Promise.resolve({
+            events: [],
+            next: { epoch: 'e', position: `${reads}-0` },
+            hasMore: false,
+          });
+        },
+        follower,
+        allowed: async () => Promise.resolve(true),
+        changes: {
+          take: () => {
+            follower.wake();
+            if (reads === 4) stop.abort();
+            return ': a live change\n\n';
+          },
+          isBroken: false,
+        },
+      },
+      { write: async (text: string) => Promise.resolve(void written.push(text)) } as SseConnection,
+      { commentMs: 15_000 },
+      { epoch: 'e', position: '0-0' },
+    );
+    await stream.run({ events: [], next: { epoch: 'e', position: '0-0' }, hasMore: false }, stop.signal);
+  } finally {
+    clock.mockRestore();
+  }
+  const cursors = ['2-0', '4-0'].map((position) => `id: ${formatCursor({ epoch: 'e', position })}\n\n`);
+  expect(written.filter((text) => text.startsWith('id: '))).toEqual(cursors);
 });

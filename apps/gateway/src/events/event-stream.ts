@@ -35,8 +35,9 @@ export interface StreamSource {
 
 /** Server-sent events of one account for one client. */
 export class EventStream {
-  /** The last id that was sent to the client. */
+  /** The last id that was sent to the client, and when. */
   private sentId = '';
+  private sentIdAt = 0;
   private lastWriteAt = 0;
   private checkedAt = performance.now();
   private readAt = 0;
@@ -96,7 +97,7 @@ export class EventStream {
       await this.write(text);
       text = '';
       this.cursor = { epoch: next.epoch, position: event.position };
-      this.sentId = formatCursor(this.cursor);
+      this.noteSentId(formatCursor(this.cursor));
       // A client that reads slowly may take minutes for one page.
       if (!(await this.checkAccess())) return false;
     }
@@ -109,10 +110,17 @@ export class EventStream {
     if (text !== '') await this.write(text);
   }
 
-  /** Checks the API key and sends a comment, each at its interval. Resolves to false if the stream must end. */
+  /**
+   * Checks the API key, and sends a comment after silence and the cursor, each at its interval. Resolves to false if the
+   * stream must end.
+   */
   private async keepAlive(): Promise<boolean> {
     if (!(await this.checkAccess())) return false;
-    if (this.silentMs() >= this.settings.commentMs) await this.write(commentFrame('') + this.cursorUpdate());
+    const { commentMs } = this.settings;
+    const comment = this.silentMs() >= commentMs ? commentFrame('') : '';
+    // Frames of live changes have no id, and may leave no silence for a comment.
+    const update = performance.now() - this.sentIdAt >= commentMs ? this.cursorUpdate() : '';
+    if (comment + update !== '') await this.write(comment + update);
     return true;
   }
 
@@ -138,8 +146,13 @@ export class EventStream {
   private cursorUpdate(): string {
     const id = formatCursor(this.cursor);
     if (id === this.sentId) return '';
-    this.sentId = id;
+    this.noteSentId(id);
     return cursorFrame(this.cursor);
+  }
+
+  private noteSentId(id: string): void {
+    this.sentId = id;
+    this.sentIdAt = performance.now();
   }
 
   private async write(text: string): Promise<void> {
