@@ -47,6 +47,12 @@ async function pending(id: string): Promise<string[]> {
   const { deliveries } = await on.harness.deliveries.list(ACCOUNT, id, query);
   return deliveries.map(({ eventId }) => eventId).reverse();
 }
+/** Returns the ids of the endpoints that need work now. */
+async function overdue(): Promise<string[]> {
+  const all: string[] = [];
+  for await (const some of on.harness.deliveries.overdue(ACCOUNT)) all.push(...some);
+  return all;
+}
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 const refill = (id: string): Promise<void> => {
   const { endpointStore, deliveries, log, logger } = on.harness;
@@ -160,8 +166,11 @@ describe('an attempt', () => {
     expect(await on.harness.deliveries.settle(ACCOUNT, delivery, ATTEMPT, retry)).toMatchObject({
       hasMore: true,
     });
+    // A worker ends them even if the process of the attempt does not.
+    expect(await overdue()).toEqual([id]);
     await on.harness.deliveries.endPending(ACCOUNT, id);
     expect(await pending(id)).toEqual([]);
+    expect(await overdue()).toEqual([]);
   });
 });
 

@@ -9,13 +9,16 @@
 
 -- Writes to the agenda when the endpoint needs attention again, even if the processes that work on it end: when the
 -- first lease ends; if a slot is free, when the first delivery is due and the endpoint's pace allows it; or when the
--- backlog can be refilled. A removed endpoint stays on the agenda until all its data is removed.
+-- backlog can be refilled. The waiting deliveries of a disabled endpoint end at once, also those that are due later. A
+-- removed endpoint stays on the agenda until all its data is removed.
 local function note(endpoint, default, record)
   if not record then return end
   local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
   local at = tonumber(redis.call('ZRANGE', inflight(endpoint), 0, 0, 'WITHSCORES')[2])
   local _, slots = slots_of(endpoint, record, default)
-  if first and redis.call('ZCARD', inflight(endpoint)) < slots then
+  if first and not record.enabled then
+    at = NOW
+  elseif first and redis.call('ZCARD', inflight(endpoint)) < slots then
     first = math.max(first, open_from(endpoint, record))
     at = math.min(at or first, first)
   end
