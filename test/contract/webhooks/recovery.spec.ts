@@ -67,6 +67,19 @@ async function failing(count: number): Promise<string> {
 }
 
 describe('the deliveries of a webhook', () => {
+  it('are claimed again at once if the client repeats a claim whose reply was lost, even if another process claimed others meanwhile', async () => {
+    const id = await subscribe();
+    await dispatched(3);
+    const call = jest.spyOn(on.harness.redis, 'call');
+    await claim(id, 1);
+    const [command, args] = call.mock.lastCall as unknown as [string, string[]];
+    call.mockRestore();
+    const others = await claim(id, 1);
+    const reply = (await on.harness.redis.call(command, args)) as unknown[];
+    const claimed = [...others, ...(await claim(id))].map((delivery) => delivery.id);
+    expect(new Set([reply[5], ...claimed]).size).toBe(3);
+  });
+
   it('are claimed again at once if the client repeats a claim whose reply was lost with the connection', async () => {
     const id = await subscribe(true);
     await dispatched(3);

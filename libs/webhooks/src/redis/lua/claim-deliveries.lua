@@ -22,6 +22,8 @@
 
 -- Size of the log's entries, in bytes, above which no further delivery is claimed: Redis runs nothing else meanwhile.
 local MAX_BYTES = 2000000
+-- Number of deliveries under way, the newest, among which those of a repeated claim are searched.
+local MAX_TAKEN_BACK = 100
 
 local default, room, lease = tonumber(default_slots), tonumber(max_count), tonumber(lease_ms)
 local after, until_ms = tonumber(known_after), tonumber(known_until)
@@ -36,13 +38,10 @@ local stored, record = endpoint_record(endpoint)
 if not record or not record.enabled then return nil end
 keep_older_builds_off(endpoint)
 return_expired(endpoint)
--- If the reply of this claim was lost with the connection, the client sends the claim again. It then claims the same
--- deliveries, which would otherwise wait until the leases end.
-local latest = redis.call('ZRANGE', inflight(endpoint), -1, -1)[1]
-if latest and redis.call('HGET', delivery(latest), 'claim') == claim then
-  for _, id in ipairs(redis.call('ZRANGE', inflight(endpoint), 0, -1)) do
-    if redis.call('HGET', delivery(id), 'claim') == claim then take_back(endpoint, id, NOW) end
-  end
+-- If the reply of this claim was lost with the connection, the client sends the claim again. Its deliveries are then
+-- due again; they would otherwise wait until the leases end. Others may have claimed further ones meanwhile.
+for _, id in ipairs(redis.call('ZRANGE', inflight(endpoint), -MAX_TAKEN_BACK, -1)) do
+  if redis.call('HGET', delivery(id), 'claim') == claim then take_back(endpoint, id, NOW) end
 end
 local _, slots = slots_of(endpoint, record, default)
 local free = slots - redis.call('ZCARD', inflight(endpoint))
