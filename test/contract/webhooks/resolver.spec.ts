@@ -18,15 +18,19 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** Starts a DNS server that knows one address, answers `nobody` with "not found", and ignores all other names. */
+/**
+ * Starts a DNS server that knows one address, answers `nobody` with "not found", and ignores all other names. It also
+ * knows `ipv4-only` with the same address, but ignores queries for its IPv6 addresses.
+ */
 async function startDns(): Promise<{ socket: Socket; server: string }> {
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => {
     const { name, type, end } = questionOf(query);
-    if (name !== 'known.test' && name !== 'nobody.test') return;
-    const isHere = name === 'known.test' && type === 1;
+    const isKnown = name === 'known.test' || (name === 'ipv4-only.test' && type === 1);
+    if (!isKnown && name !== 'nobody.test') return;
+    const isHere = isKnown && type === 1;
     const head = Buffer.from(query.subarray(0, end));
-    head.writeUInt16BE(name === 'known.test' ? 0x8180 : 0x8183, 2);
+    head.writeUInt16BE(isKnown ? 0x8180 : 0x8183, 2);
     head.writeUInt16BE(isHere ? 1 : 0, 6);
     head.writeUInt32BE(0, 8);
     const answer = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 10, 1, 2, 3]);
@@ -64,6 +68,12 @@ describe('a host name', () => {
 
   it('is resolved by DNS if the hosts file does not contain the name', async () => {
     expect(await resolve('known.test')).toEqual(['10.1.2.3']);
+  });
+
+  it('is resolved within two seconds if DNS answers only the query for its IPv4 addresses', async () => {
+    const began = performance.now();
+    expect(await resolve('ipv4-only.test')).toEqual(['10.1.2.3']);
+    expect(performance.now() - began).toBeLessThan(2_000);
   });
 
   it('is rejected if neither DNS nor the operating system can resolve the name', async () => {

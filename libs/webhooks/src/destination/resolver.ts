@@ -10,6 +10,8 @@ export type Resolver = (hostname: string) => Promise<string[]>;
 const DNS_TRY_MS = 1_000;
 /** Max number of queries to a DNS server for one name. */
 const DNS_TRIES = 3;
+/** Time that the query for one address family gets once the other has an answer, in milliseconds. */
+const OTHER_FAMILY_MS = 1_000;
 /** Timeout of resolving a host name from all sources together, in milliseconds. */
 const NAME_TIMEOUT_MS = 8_000;
 /** Max host names that are resolved concurrently. */
@@ -41,10 +43,19 @@ export function createHostNameResolver({ servers, hostsFile }: ResolverSettings 
   const ask = async (hostname: string): Promise<string[]> => {
     const known = await hosts.addressesOf(hostname);
     if (known.length > 0) return [...known];
-    const answers = await Promise.allSettled([dns.resolve4(hostname), dns.resolve6(hostname)]);
-    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    if (addresses.length > 0) return addresses;
-    const failure = answers.find((answer) => answer.status === 'rejected' && !systemMayKnow(answer.reason));
+    const queries = [dns.resolve4(hostname), dns.resolve6(hostname)];
+    const answers = Promise.allSettled(queries);
+    const first = await Promise.any(queries).catch(() => undefined);
+    if (first !== undefined) {
+      const addresses = answers.then((both) =>
+        both.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),
+      );
+      // Some DNS servers never answer the query for the other family.
+      return await withDeadline(addresses, OTHER_FAMILY_MS, 'the other query').catch(() => first);
+    }
+    const failure = (await answers).find(
+      (answer) => answer.status === 'rejected' && !systemMayKnow(answer.reason),
+    );
     if (failure?.status === 'rejected') throw failure.reason;
     const found = await system.execute(() => lookup(hostname, { all: true, order: 'verbatim' }));
     return found.map(({ address }) => address);
