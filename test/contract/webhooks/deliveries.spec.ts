@@ -12,7 +12,7 @@ const { receiver } = on;
 
 async function subscribe(
   to: Receiver,
-  request: { eventTypes?: string[] } = {},
+  request: { eventTypes?: string[]; maxConcurrency?: number } = {},
 ): Promise<{ id: string; secret: string }> {
   const { endpoint, secret } = await on.harness.endpoints.create(ACCOUNT, { url: to.url, ...request });
   return { id: endpoint.id, secret };
@@ -119,6 +119,38 @@ describe('a delivery', () => {
     ]);
     expect(JSON.stringify(on.harness.lines)).not.toContain('Grüße');
     expect(JSON.stringify(on.harness.lines)).not.toContain(secret);
+  });
+
+  it('whose attempt is recorded is not logged as failed if the next claim fails', async () => {
+    const to = await receiver();
+    await subscribe(to, { maxConcurrency: 1 });
+    const { deliveries, dispatcher, lines } = on.harness;
+    const claim = deliveries.claim.bind(deliveries);
+    const claims = jest.spyOn(deliveries, 'claim');
+    claims.mockImplementationOnce(claim).mockRejectedValueOnce(new Error('interrupted'));
+    on.harness.startRunner();
+    await dispatcher.dispatch(ACCOUNT, await on.harness.record(2));
+    await eventually('the failure is logged', () => lines.length === 2);
+    claims.mockRestore();
+    expect(lines).toMatchObject([
+      { decision: 'succeeded' },
+      { msg: 'could not claim the due deliveries of a webhook; a periodic task tries again' },
+    ]);
+  });
+
+  it('whose attempt is recorded is not logged as failed if the pending deliveries of its webhook cannot be ended', async () => {
+    const to = await receiver(() => ({ status: 410 }));
+    await subscribe(to);
+    const { deliveries, dispatcher, lines } = on.harness;
+    const ends = jest.spyOn(deliveries, 'endPending').mockRejectedValueOnce(new Error('interrupted'));
+    on.harness.startRunner();
+    await dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
+    await eventually('the failure is logged', () => lines.length === 2);
+    ends.mockRestore();
+    expect(lines).toMatchObject([
+      { decision: 'failed' },
+      { msg: 'could not disable a failing webhook or end its pending deliveries; a worker tries again' },
+    ]);
   });
 });
 

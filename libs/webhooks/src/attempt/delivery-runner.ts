@@ -115,14 +115,7 @@ export class DeliveryRunner {
    */
   tryWork(account: string, endpointIds: Iterable<string>): boolean {
     if (this.draining || this.slots.isFull) return false;
-    for (const endpointId of endpointIds) {
-      this.work(account, endpointId).catch((error: unknown) => {
-        this.logger.warn(
-          { account, endpointId, err: error },
-          'could not claim the due deliveries of a webhook; a periodic task tries again',
-        );
-      });
-    }
+    for (const endpointId of endpointIds) void this.workOrWarn(account, endpointId);
     return true;
   }
 
@@ -149,6 +142,18 @@ export class DeliveryRunner {
       { attempts: this.attempts.size },
       'the process stops while delivery attempts are in progress; the deliveries are attempted again later',
     );
+  }
+
+  /** Calls {@link DeliveryRunner.work}. If that fails, only logs the failure: a periodic task wakes a worker later. */
+  private async workOrWarn(account: string, endpointId: string): Promise<void> {
+    try {
+      await this.work(account, endpointId);
+    } catch (error) {
+      this.logger.warn(
+        { account, endpointId, err: error },
+        'could not claim the due deliveries of a webhook; a periodic task tries again',
+      );
+    }
   }
 
   private startRun(account: string, endpointId: string): Promise<void> {
@@ -260,24 +265,21 @@ export class DeliveryRunner {
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<void> {
-    const key = keyOf(account, endpoint.id);
+    let more = false;
     try {
-      let more: boolean;
-      try {
-        more = await this.deliver(account, endpoint, delivery, signal);
-      } finally {
-        this.releaseSlots(key, 1);
-      }
-      // While this process shuts down, another process must claim the further deliveries.
-      if (more && this.draining) await this.wake(account, endpoint.id, 0);
-      else if (more) await this.work(account, endpoint.id);
+      more = await this.deliver(account, endpoint, delivery, signal);
     } catch (error) {
       const { id: deliveryId, endpointId, eventId } = delivery;
       this.logger.error(
         { account, endpointId, eventId, deliveryId, err: error },
         'a delivery attempt failed with an unexpected error; the delivery is attempted again when its lease expires',
       );
+    } finally {
+      this.releaseSlots(keyOf(account, endpoint.id), 1);
     }
+    // While this process shuts down, another process must claim the further deliveries.
+    if (more && this.draining) await this.wake(account, endpoint.id, 0);
+    else if (more) await this.workOrWarn(account, endpoint.id);
   }
 
   /** Releases slots of an endpoint, and continues the claims of endpoints that got no slot for further deliveries. */
@@ -311,13 +313,33 @@ export class DeliveryRunner {
     const settlement = deliveryStateAfter(decision);
     const settled = await this.recorder.record(account, { delivery, attempt, settlement, throttling }, until);
     this.logAttempt(account, delivery, result, settled);
-    if (await this.disableIfFailing(account, endpoint, delivery, result, settled)) {
-      await this.store.endPending(account, delivery.endpointId);
-    }
+    await this.endIfFailing(account, endpoint, delivery, result, settled);
     if (decision.kind === 'retry' && decision.waitMs <= MAX_HINT_DELAY_MS) {
       await this.wake(account, delivery.endpointId, decision.waitMs);
     }
     return settled.hasMore;
+  }
+
+  /**
+   * Disables an endpoint whose attempts have all failed for too long, and ends its pending deliveries. A failure is only
+   * logged, because the attempt is recorded: the next failed attempt, or a periodic task, does the rest.
+   */
+  private async endIfFailing(
+    account: string,
+    endpoint: EndpointForDelivery,
+    delivery: ClaimedDelivery,
+    result: AttemptResult,
+    settled: SettlementResult,
+  ): Promise<void> {
+    try {
+      if (await this.disableIfFailing(account, endpoint, delivery, result, settled))
+        await this.store.endPending(account, endpoint.id);
+    } catch (error) {
+      this.logger.warn(
+        { account, endpointId: endpoint.id, err: error },
+        'could not disable a failing webhook or end its pending deliveries; a worker tries again',
+      );
+    }
   }
 
   /**
