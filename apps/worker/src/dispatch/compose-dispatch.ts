@@ -39,7 +39,7 @@ export interface DispatchRole {
   rounds: RoundSchedule;
 }
 
-/** Builds the objects of the role `dispatch` on its two queues. */
+/** Builds the objects of the role `dispatch` on its queue. */
 export function composeDispatch(
   core: WorkerCore,
   deliveryQueue: Queue<QueuePayloads['deliveries']>,

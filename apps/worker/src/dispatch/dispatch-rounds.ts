@@ -34,8 +34,8 @@ export interface DispatchRoundParts {
 }
 
 /**
- * Returns the rounds of the role `dispatch`: they restore lost hints and apply retention. An account without
- * deliveries has no due round.
+ * Returns the rounds of the role `dispatch`: they restore lost hints and apply retention. An account without events
+ * and deliveries has no due round.
  */
 export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
   const { runner, deliveries, log, deliverySurvey, logSurvey, retention } = parts;

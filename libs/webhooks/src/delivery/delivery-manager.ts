@@ -40,8 +40,8 @@ export class DeliveryManager {
   /**
    * Makes a delivery due now. A finished delivery becomes pending again, and starts its retry schedule from the
    * beginning. Returns undefined if the delivery does not exist.
-   * @throws {WebhookStateConflictError} if the webhook is disabled or removed, or if the event log no longer contains the
-   * event
+   * @throws {WebhookStateConflictError} if the webhook is disabled or removed; or, for a finished delivery, if the event
+   * log no longer contains the event, or if the webhook has the maximum number of pending deliveries
    */
   async retry(account: string, id: string): Promise<Delivery | undefined> {
     const delivery = await this.store.find(account, id);

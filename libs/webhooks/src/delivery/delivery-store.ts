@@ -124,15 +124,17 @@ export interface DeliveryQuery {
 
 /**
  * Result of a retry that a caller requested. `lost`: the delivery is finished, and the event log no longer contains
- * its event. `disabled` or `removed`: the webhook is disabled or was removed. `unknown`: the delivery does not exist.
+ * its event. `full`: the delivery is finished, and the backlog of the endpoint is full. `disabled` or `removed`: the
+ * webhook is disabled or was removed. `unknown`: the delivery does not exist.
  */
 export type RetryResult = 'retried' | 'lost' | 'full' | 'disabled' | 'removed' | 'unknown';
 
 /**
  * Result of a request to deliver one event to one endpoint now. `due`: the delivery is pending, and due as soon as
  * possible. `lost`: the event log no longer contains the event. `full`: the backlog of the endpoint is full.
- * `waiting`: the endpoint is ordered, and earlier events wait for room in its backlog; the event is delivered after
- * them. `disabled` or `removed`: the endpoint is disabled or was removed.
+ * `waiting`: the endpoint is ordered, and this or an earlier event is not dispatched yet or waits for room in the
+ * backlog. If the endpoint's filter matches the event, it is delivered in its turn. `disabled` or `removed`: the
+ * endpoint is disabled or was removed.
  */
 export type DeliverNowResult = 'due' | 'lost' | 'full' | 'waiting' | 'disabled' | 'removed';
 
