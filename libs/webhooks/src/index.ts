@@ -31,9 +31,7 @@ export type {
   DeliveryRetention,
   DeliveryStore,
   FinishedAttempt,
-  Gap,
   ReplayScope,
-  RetryResult,
 } from './delivery/delivery-store.js';
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
 export { RecentEventCache } from './delivery/recent-event-cache.js';
@@ -62,7 +60,6 @@ export {
   contactFilterSizeInBytes,
   MAX_CONTACT_FILTER_BYTES_PER_ENDPOINT,
 } from './endpoint/endpoint-store.js';
-export { EndpointIndex, isEventForEndpoint, type EndpointFilter } from './endpoint/endpoint-index.js';
 export { TestEventSender, type StartedTest } from './registry/test-event-sender.js';
 export { EndpointManager } from './registry/endpoint-manager.js';
 export { describeInvalidHeaders, MAX_CUSTOM_HEADERS } from './endpoint/header-rules.js';

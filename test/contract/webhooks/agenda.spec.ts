@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type DeliveryStore, RedisDeliveryStore } from '#webhooks';
+import type { DeliveryStore } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { Receiver } from './receiver.js';
@@ -88,7 +88,7 @@ async function walk(
   ordered: boolean,
 ): Promise<void> {
   const { endpoint } = await harness.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/', ordered });
-  const store = new RedisDeliveryStore(harness.redis, harness.prefix);
+  const store = harness.deliveries;
   const held: Claimed[] = [];
   const attempt = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
   const claim = async (leaseMs: number): Promise<Claimed[]> => {

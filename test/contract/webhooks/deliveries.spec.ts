@@ -277,7 +277,6 @@ describe('a delivery during a crash or shutdown', () => {
           });
         });
       },
-      close: () => Promise.resolve(),
     };
     const dead = on.harness.startRunner([], { timeoutMs: 100, leaseMarginMs: 200 }, dying);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);

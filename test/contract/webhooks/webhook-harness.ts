@@ -24,10 +24,10 @@ import {
   EndpointManager,
   HttpDeliveryClient,
   type DeliveryWorkerSettings,
-  RedisDeliveryStore,
   RedisEndpointStore,
   createHostNameResolver,
 } from '#webhooks';
+import { TestDeliveryStore } from './test-delivery-store.js';
 
 export const ACCOUNT = 'default';
 
@@ -70,7 +70,7 @@ export class WebhookHarness {
   readonly lines: Record<string, unknown>[] = [];
   readonly log: RedisEventLog;
   readonly endpointStore: RedisEndpointStore;
-  readonly deliveries: RedisDeliveryStore;
+  readonly deliveries: TestDeliveryStore;
   readonly endpoints: EndpointManager;
   readonly dispatcher: EventDispatcher;
   private readonly guard = new DestinationGuard(parseNetworks('127.0.0.0/8'));
@@ -85,7 +85,7 @@ export class WebhookHarness {
     });
     this.log = new RedisEventLog(redis, this.prefix);
     this.endpointStore = new RedisEndpointStore(redis, this.prefix, clockOfThisMachine);
-    this.deliveries = new RedisDeliveryStore(redis, this.prefix);
+    this.deliveries = new TestDeliveryStore(redis, this.prefix);
     const check = new WebhookUrlChecker(this.guard, createHostNameResolver());
     this.endpoints = new EndpointManager(
       this.endpointStore,

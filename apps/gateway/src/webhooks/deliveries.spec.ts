@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type LoggedEvent, RedisEventLog } from '#events';
-import { RedisDeliveryStore } from '#webhooks';
+import { TestDeliveryStore } from '../../../../test/contract/webhooks/test-delivery-store.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import {
   EMPTY_KEY,
@@ -24,7 +24,7 @@ const ATTEMPT = {
 let redis: TestRedis;
 let gateway: TestGateway;
 let log: RedisEventLog;
-let store: RedisDeliveryStore;
+let store: TestDeliveryStore;
 let webhook: string;
 let revision = 0;
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   redis = await startTestRedis();
   gateway = await startTestGateway({ redisUrl: redis.url });
   log = new RedisEventLog(gateway.redis, 'tidings');
-  store = new RedisDeliveryStore(gateway.redis, 'tidings');
+  store = new TestDeliveryStore(gateway.redis, 'tidings');
 });
 
 afterAll(async () => {

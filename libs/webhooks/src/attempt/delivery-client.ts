@@ -17,6 +17,4 @@ export interface DeliveryReply extends AttemptOutcome {
 export interface DeliveryClient {
   /** Posts one request within the client's own timeout. Rejects only if `signal` aborts the request. */
   post(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryReply>;
-  /** Closes all connections. */
-  close(): Promise<void>;
 }

@@ -153,15 +153,6 @@ export interface PendingStretch {
 }
 
 /**
- * A range of the event log that an endpoint missed, for example while it was disabled. Both ends are positions in the
- * log and inclusive.
- */
-export interface Gap {
-  from: string;
-  to: string;
-}
-
-/**
  * Which events a replay delivers:
  *
  * - `failed`: events whose delivery failed.
@@ -186,8 +177,8 @@ export interface DeliveryStore {
    * Stores new deliveries. A new delivery is due at once, except at an ordered endpoint that has a pending delivery
    * of an earlier event of the same contact. Skips deliveries that already exist, and deliveries to removed
    * endpoints. If an endpoint is disabled or its backlog is full, its delivery is not stored. Instead, the event is
-   * recorded in the newest of the endpoint's {@link Gap}s. If the backlog was full, {@link DeliveryStore.refill}
-   * creates the delivery later.
+   * recorded in the newest of the endpoint's gaps: the ranges of the log that it missed. If the backlog was full,
+   * {@link DeliveryStore.refill} creates the delivery later.
    * @param reader lease under which the events were read from the log, if any
    * @throws {EventLogReaderLeaseLostError} if the lease belongs to another process
    */
@@ -262,28 +253,14 @@ export interface DeliveryStore {
     deliveries: readonly NewDelivery[],
   ): Promise<boolean>;
   /**
-   * Returns the ranges of the event log that an endpoint missed, oldest first. Includes the range of {@link
-   * DeliveryStore.pendingStretch}.
-   */
-  gaps(account: string, endpointId: string): Promise<Gap[]>;
-  /**
    * Claims due deliveries of an endpoint for this process. Before that, makes deliveries with an expired lease due
    * again.
    */
   claim(account: string, endpointId: string, terms: ClaimLimits): Promise<ClaimResult>;
   /**
-   * Records an attempt and the new state of its delivery. Also updates the limits on further requests to the endpoint.
-   */
-  settle(
-    account: string,
-    delivery: ClaimedDelivery,
-    attempt: Attempt,
-    settlement: Settlement,
-    throttling?: Throttling,
-  ): Promise<SettlementResult>;
-  /**
-   * Records several attempts in one step, each like {@link DeliveryStore.settle}. The attempts of one endpoint are
-   * recorded in the order of `attempts`. Returns a result for each attempt, in the order of `attempts`.
+   * Records attempts and the new states of their deliveries in one step. Also updates the limits on further requests to
+   * the endpoints. The attempts of one endpoint are recorded in the order of `attempts`. Returns a result for each
+   * attempt, in the order of `attempts`.
    * @param attempts at most {@link MAX_ATTEMPTS_RECORDED_AT_ONCE}
    */
   settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]>;

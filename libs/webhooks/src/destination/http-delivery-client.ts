@@ -63,6 +63,7 @@ export class HttpDeliveryClient implements DeliveryClient {
     });
   }
 
+  /** Closes all connections. */
   async close(): Promise<void> {
     await this.pools.close();
   }

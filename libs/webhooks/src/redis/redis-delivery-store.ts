@@ -7,7 +7,7 @@ import {
   type StreamEntry,
 } from '#events';
 import { accountKeys, type LuaArguments, type LuaScript, type RedisClient } from '#platform';
-import { type Attempt, type Delivery, deliveryId, type NewDelivery } from '../delivery/delivery.js';
+import { type Delivery, deliveryId, type NewDelivery } from '../delivery/delivery.js';
 import type {
   PendingStretch,
   ClaimResult,
@@ -19,12 +19,10 @@ import type {
   DeliveryRetention,
   DeliveryStore,
   FinishedAttempt,
-  Gap,
   ReplayScope,
   ReplayStep,
   RetryResult,
   SettlementResult,
-  Settlement,
 } from '../delivery/delivery-store.js';
 import { splitIntoDeliveryChunks } from '../delivery/delivery-chunks.js';
 import { parseEndpointForDelivery } from '../endpoint/stored-endpoint.js';
@@ -37,7 +35,6 @@ import {
   replayDeliveriesScript,
   retryDeliveryScript,
 } from './redis-delivery-creation.js';
-import type { Throttling } from '../delivery/retry-policy.js';
 import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery/recent-event-cache.js';
 import { RedisDeliveryReader } from './redis-delivery-reader.js';
 import {
@@ -166,18 +163,6 @@ export class RedisDeliveryStore implements DeliveryStore {
     return (await this.run(refillBacklogScript, account, args)) === 1;
   }
 
-  async gaps(account: string, endpointId: string): Promise<Gap[]> {
-    const gaps = await this.redis.lrange(
-      accountKeys(this.prefix, account)('endpoint', endpointId, 'gaps'),
-      0,
-      -1,
-    );
-    return gaps.map((gap) => {
-      const [from = '', to = ''] = gap.split(' ');
-      return { from, to };
-    });
-  }
-
   async claim(
     account: string,
     endpointId: string,
@@ -235,18 +220,6 @@ export class RedisDeliveryStore implements DeliveryStore {
     const event = parseRedisStreamEntry(account, entry);
     if (event === undefined) throw new Error('The log has an entry without fields.');
     return contentOfEvent(event);
-  }
-
-  async settle(
-    account: string,
-    delivery: ClaimedDelivery,
-    attempt: Attempt,
-    settlement: Settlement,
-    throttling: Throttling = { slowsDown: false, pauseMs: 0 },
-  ): Promise<SettlementResult> {
-    const [result] = await this.settleAll(account, [{ delivery, attempt, settlement, throttling }]);
-    if (result === undefined) throw new Error('The script returned no result.');
-    return result;
   }
 
   async settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]> {
