@@ -5,6 +5,7 @@ import { AttemptSlots } from './attempt-slots.js';
 import type { BacklogRefiller } from '../dispatch/backlog-refiller.js';
 import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
+import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import type {
   ClaimedDelivery,
   ClaimResult,
@@ -179,13 +180,13 @@ export class DeliveryRunner {
         if (this.slots.isUsedBy(key)) this.waitingForSlot.set(key, { account, endpointId });
         // Otherwise, the last attempt has just ended, or this process began to shut down. So a worker is woken to claim
         // the deliveries.
-        else await this.wake(account, endpointId, 0);
+        else await this.wake(account, endpointId);
         return;
       }
       more = await this.claim(account, endpointId, room);
     }
     // This process claims no further deliveries, so another one must do it.
-    if (more) await this.wake(account, endpointId, 0);
+    if (more) await this.wake(account, endpointId);
   }
 
   /**
@@ -278,7 +279,7 @@ export class DeliveryRunner {
       this.releaseSlots(keyOf(account, endpoint.id), 1);
     }
     // While this process shuts down, another process must claim the further deliveries.
-    if (more && this.draining) await this.wake(account, endpoint.id, 0);
+    if (more && this.draining) await this.wake(account, endpoint.id);
     else if (more) await this.workOrWarn(account, endpoint.id);
   }
 
@@ -392,20 +393,11 @@ export class DeliveryRunner {
 
   private async returnDelivery(account: string, delivery: ClaimedDelivery): Promise<void> {
     await this.store.release(account, delivery);
-    await this.wake(account, delivery.endpointId, 0);
+    await this.wake(account, delivery.endpointId);
   }
 
-  private async wake(account: string, endpointId: string, delayMs: number): Promise<void> {
-    try {
-      await this.jobs.wake(account, [endpointId], delayMs);
-    } catch (error) {
-      // A failed wake-up loses no delivery: Redis records when a delivery is due, and the next call of `reconcile`
-      // wakes a worker.
-      this.logger.warn(
-        { account, endpointId, err: error },
-        'could not wake up a worker for the deliveries of a webhook; a periodic task tries again',
-      );
-    }
+  private wake(account: string, endpointId: string, delayMs = 0): Promise<void> {
+    return tryToWakeWorker(this.jobs, this.logger, account, [endpointId], delayMs);
   }
 
   private logAttempt(

@@ -60,7 +60,7 @@ export class DeliveryManager {
       case 'removed':
         throw new WebhookStateConflictError('The webhook of this delivery was removed.');
       case 'retried':
-        await tryToWakeWorker(this.jobs, this.logger, account, delivery.endpointId);
+        await tryToWakeWorker(this.jobs, this.logger, account, [delivery.endpointId]);
         return this.store.find(account, id);
     }
   }

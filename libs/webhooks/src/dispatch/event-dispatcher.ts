@@ -5,6 +5,7 @@ import type { DeliveryJobsWithReconciliation } from '../delivery/delivery-hints.
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import type { RecentEventCache } from '../delivery/recent-event-cache.js';
+import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import { EndpointIndexCache } from '../endpoint/endpoint-index-cache.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 
@@ -59,19 +60,7 @@ export class EventDispatcher {
     if (events.length <= MAX_EVENTS_BEGUN_HERE && this.own?.runner.tryWork(account, waiting) === true) {
       this.own.recovery.checkLater(account);
     } else {
-      await this.wake(account, [...waiting]);
-    }
-  }
-
-  private async wake(account: string, endpointIds: readonly string[]): Promise<void> {
-    try {
-      await this.jobs.wake(account, endpointIds);
-    } catch (error) {
-      // A failed wake-up loses no delivery: the deliveries are already stored, and a periodic task wakes workers later.
-      this.logger.warn(
-        { account, err: error },
-        'could not wake up a worker for the deliveries of a webhook; a periodic task tries again',
-      );
+      await tryToWakeWorker(this.jobs, this.logger, account, [...waiting]);
     }
   }
 }

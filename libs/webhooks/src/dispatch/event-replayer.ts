@@ -64,7 +64,7 @@ export class EventReplayer {
       ({ isBacklogFull } = step);
       return step.count;
     });
-    if (count !== undefined && count > 0) await tryToWakeWorker(this.jobs, this.logger, account, id);
+    if (count !== undefined && count > 0) await tryToWakeWorker(this.jobs, this.logger, account, [id]);
     return count;
   }
 

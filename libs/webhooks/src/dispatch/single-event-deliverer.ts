@@ -50,7 +50,7 @@ export class SingleEventDeliverer {
           'The webhook is ordered, and this or an earlier event has not become a delivery yet. An event that matches the filter of the webhook is delivered in its turn. Request the delivery of another event again later.',
         );
       case 'due': {
-        await tryToWakeWorker(this.jobs, this.logger, account, endpointId);
+        await tryToWakeWorker(this.jobs, this.logger, account, [endpointId]);
         const delivery = await this.deliveries.find(account, deliveryId(eventId, endpointId));
         // If the delivery is missing, the endpoint was removed together with its deliveries after `deliverNow`.
         return delivery === undefined ? { kind: 'unknownEndpoint' } : { kind: 'due', delivery };

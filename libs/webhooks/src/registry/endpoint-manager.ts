@@ -83,7 +83,7 @@ export class EndpointManager implements EndpointRegistry {
     if (changed === undefined) return undefined;
     if (!changed.enabled) await this.endPending(account, id);
     // The change may have ended a pause or raised a limit, so that waiting deliveries can be attempted now.
-    else void tryToWakeWorker(this.jobs, this.logger, account, id);
+    else void tryToWakeWorker(this.jobs, this.logger, account, [id]);
     return this.view(account, changed);
   }
 
