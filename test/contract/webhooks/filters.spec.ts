@@ -58,21 +58,20 @@ describe('the filter of a webhook', () => {
     expect(await pending(id)).toBe(1);
   });
 
-  it('is omitted from the webhook JSON that a claim of deliveries returns, even if contact ids in the filter look like JSON', async () => {
+  it('is omitted from the webhook that a claim of deliveries returns, even if contact ids in the filter look like JSON', async () => {
     const id = await subscribe(MISLEADING);
     await on.dispatched(2);
     const claimed = await on.harness.deliveries.claim(ACCOUNT, id, TERMS);
     if (claimed.kind === 'ended') throw new Error('ended');
     const endpoint = await on.harness.endpoints.find(ACCOUNT, id);
     expect(endpoint?.contactIds).toEqual(MISLEADING);
-    expect(JSON.parse(claimed.endpoint)).toMatchObject({
+    expect(claimed.endpoint).toMatchObject({
       id,
       url: endpoint?.url,
       enabled: true,
       ordered: false,
     });
-    // Quoted, for its random id and secret may hold any two letters.
-    expect(claimed.endpoint).not.toContain('"c1"');
+    expect(claimed.endpoint).not.toHaveProperty('contactIds');
     for (const delivery of claimed.deliveries) {
       const settled = await on.harness.deliveries.settle(ACCOUNT, delivery, ATTEMPT, { status: 'succeeded' });
       expect(settled.isRecorded).toBe(true);

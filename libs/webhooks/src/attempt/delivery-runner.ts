@@ -14,7 +14,7 @@ import type {
 } from '../delivery/delivery-store.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { describeDeliveryDecision, deliveryStateAfter } from './settlement.js';
-import { type EndpointForDelivery, parseEndpointForDelivery } from '../endpoint/stored-endpoint.js';
+import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
 /** Limits and durations for the delivery attempts of a worker. */
 export interface DeliveryWorkerSettings {
@@ -229,9 +229,8 @@ export class DeliveryRunner {
         leaseMs: this.leaseMs,
       });
       if (claimed.kind === 'ended') return claimed;
-      const endpoint = parseEndpointForDelivery(claimed.endpoint);
       for (const delivery of claimed.deliveries) {
-        this.start(account, endpoint, delivery, limit);
+        this.start(account, claimed.endpoint, delivery, limit);
         unused--;
       }
       return claimed;

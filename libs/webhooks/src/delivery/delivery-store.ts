@@ -1,5 +1,6 @@
 import type { TraceContext } from '#platform';
 import type { ReaderLease } from '#events';
+import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 import type { Attempt, Delivery, DeliveryStatus, NewDelivery } from './delivery.js';
 import type { Throttling } from './retry-policy.js';
 
@@ -39,8 +40,8 @@ export interface ClaimLimits {
 export type ClaimResult =
   | {
       kind: 'claimed';
-      /** The endpoint as stored at the time of the claim, as JSON, without `contactIds`. */
-      endpoint: string;
+      /** The endpoint as stored at the time of the claim. */
+      endpoint: EndpointForDelivery;
       deliveries: ClaimedDelivery[];
       /** True if further deliveries can be claimed immediately. */
       hasMore: boolean;

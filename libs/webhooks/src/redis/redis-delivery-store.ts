@@ -181,7 +181,8 @@ export class RedisDeliveryStore implements DeliveryStore {
     })) as ClaimReply | null;
     if (reply === null) return { kind: 'ended' };
     const { stored, more, waitMs, canRefill, missed, deliveries: fields } = reply;
-    const { url } = parseEndpointForDelivery(stored);
+    const endpoint = parseEndpointForDelivery(stored);
+    const { url } = endpoint;
     const deliveries: ClaimedDelivery[] = [];
     const withoutEvent: Omit<ClaimedDelivery, 'body'>[] = [];
     for (let i = 0; i < fields.length; i += 5) {
@@ -202,7 +203,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     }
     return {
       kind: 'claimed',
-      ...{ endpoint: stored, deliveries, missed },
+      ...{ endpoint, deliveries, missed },
       hasMore: more === 1 || withoutEvent.length > 0,
       canRefill: canRefill === 1,
       ...(waitMs > 0 ? { waitMs } : {}),
