@@ -1,4 +1,4 @@
-import { accountKeys, type RedisClient } from '#platform';
+import { accountKeys } from '#platform';
 import { type FinishedAttempt, RedisDeliveryStore } from '#webhooks';
 
 type SettlementResult = Awaited<ReturnType<RedisDeliveryStore['settleAll']>>[number];
@@ -11,13 +11,6 @@ interface Gap {
 
 /** Store of deliveries that can also record a single attempt and read the gaps of an endpoint. */
 export class TestDeliveryStore extends RedisDeliveryStore {
-  constructor(
-    private readonly client: RedisClient,
-    private readonly keyPrefix: string,
-  ) {
-    super(client, keyPrefix);
-  }
-
   async settle(
     account: string,
     delivery: FinishedAttempt['delivery'],
@@ -32,8 +25,8 @@ export class TestDeliveryStore extends RedisDeliveryStore {
 
   /** Returns the gaps of an endpoint, oldest first, including the events for which its backlog had no room. */
   async gaps(account: string, endpointId: string): Promise<Gap[]> {
-    const gaps = accountKeys(this.keyPrefix, account)('endpoint', endpointId, 'gaps');
-    return (await this.client.lrange(gaps, 0, -1)).map((gap) => {
+    const gaps = accountKeys(this.prefix, account)('endpoint', endpointId, 'gaps');
+    return (await this.redis.lrange(gaps, 0, -1)).map((gap) => {
       const [from = '', to = ''] = gap.split(' ');
       return { from, to };
     });

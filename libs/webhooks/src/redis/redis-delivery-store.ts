@@ -1,40 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import {
-  parseRedisStreamEntry,
-  type ReaderLease,
-  EventLogReaderLeaseLostError,
-  eventLogReaderLeaseRedisKey,
-  type StreamEntry,
-} from '#events';
-import { accountKeys, type LuaArguments, type LuaScript, type RedisClient } from '#platform';
-import { type Delivery, deliveryId, type NewDelivery } from '../delivery/delivery.js';
+import { parseRedisStreamEntry, type StreamEntry } from '#events';
+import type { RedisClient } from '#platform';
+import type { Delivery } from '../delivery/delivery.js';
 import type {
-  PendingStretch,
   ClaimResult,
   ClaimedDelivery,
   ClaimLimits,
-  DeliverNowResult,
   DeliveryPage,
   DeliveryQuery,
   DeliveryRetention,
   DeliveryStore,
   FinishedAttempt,
-  ReplayScope,
-  ReplayStep,
-  RetryResult,
   SettlementResult,
 } from '../delivery/delivery-store.js';
-import { splitIntoDeliveryChunks } from '../delivery/delivery-chunks.js';
 import { parseEndpointForDelivery } from '../endpoint/stored-endpoint.js';
-import {
-  readEventRangeForBacklogRefillScript,
-  countDeliveriesToReplayScript,
-  createDeliveriesScript,
-  createOrRetryDeliveryScript,
-  refillBacklogScript,
-  replayDeliveriesScript,
-  retryDeliveryScript,
-} from './redis-delivery-creation.js';
+import { RedisDeliveryCreator } from './redis-delivery-creation.js';
 import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery/recent-event-cache.js';
 import { RedisDeliveryReader } from './redis-delivery-reader.js';
 import {
@@ -56,31 +36,17 @@ const MAX_LISTED = 500;
 const MAX_ATTEMPTS = 100;
 
 /** Implements {@link DeliveryStore} in Redis. All times are by Redis' clock. */
-export class RedisDeliveryStore implements DeliveryStore {
+export class RedisDeliveryStore extends RedisDeliveryCreator implements DeliveryStore {
   private readonly stored: RedisDeliveryReader;
 
   constructor(
-    private readonly redis: RedisClient,
-    private readonly prefix: string,
+    redis: RedisClient,
+    prefix: string,
     /** Cache of the events that this process has read from the event logs most recently. */
     private readonly recent = new RecentEventCache(),
   ) {
+    super(redis, prefix);
     this.stored = new RedisDeliveryReader(redis, prefix);
-  }
-
-  async create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void> {
-    const lease =
-      reader === undefined
-        ? { lease: '', token: '', leaseMs: 0 }
-        : {
-            lease: eventLogReaderLeaseRedisKey(accountKeys(this.prefix, account)),
-            token: reader.token,
-            leaseMs: reader.leaseMs,
-          };
-    for (const chunk of splitIntoDeliveryChunks(deliveries)) {
-      const held = await this.run(createDeliveriesScript, account, { ...lease, ...creationArguments(chunk) });
-      if (held === 0) throw new EventLogReaderLeaseLostError();
-    }
   }
 
   find(account: string, id: string): Promise<Delivery | undefined> {
@@ -93,74 +59,6 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   listAll(account: string, query: DeliveryQuery): Promise<DeliveryPage> {
     return this.stored.page(account, undefined, query);
-  }
-
-  async retry(account: string, id: string): Promise<RetryResult> {
-    return (await this.run(retryDeliveryScript, account, { id })) as RetryResult;
-  }
-
-  async replay(
-    account: string,
-    endpointId: string,
-    scope: ReplayScope,
-    events: readonly NewDelivery['event'][],
-  ): Promise<ReplayStep> {
-    let count = 0;
-    for (const chunk of splitIntoDeliveryChunks(events.map((event) => ({ endpointId, event })))) {
-      const reply = await this.run(replayDeliveriesScript, account, { scope, ...creationArguments(chunk) });
-      const step = reply as { count: number; isFull: number };
-      count += step.count;
-      if (step.isFull === 1) return { count, isBacklogFull: true };
-    }
-    return { count, isBacklogFull: false };
-  }
-
-  async countReplay(
-    account: string,
-    endpointId: string,
-    scope: ReplayScope,
-    events: readonly NewDelivery['event'][],
-    counted: number,
-  ): Promise<number> {
-    let count = 0;
-    for (const chunk of splitIntoDeliveryChunks(events)) {
-      const reply = await this.run(countDeliveriesToReplayScript, account, {
-        ...{ scope, endpoint: endpointId, counted: counted + count },
-        entries: chunk.flatMap(({ id, position }) => [deliveryId(id, endpointId), position]),
-      });
-      count += Number(reply);
-    }
-    return count;
-  }
-
-  async deliverNow(account: string, { endpointId, event }: NewDelivery): Promise<DeliverNowResult> {
-    const { id, type, contactId = '', position } = event;
-    const reply = await this.run(createOrRetryDeliveryScript, account, {
-      ...{ endpoint: endpointId, id: deliveryId(id, endpointId) },
-      entries: [id, type, contactId, position],
-    });
-    return reply as DeliverNowResult;
-  }
-
-  async pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined> {
-    const reply = await this.run(readEventRangeForBacklogRefillScript, account, { endpoint: endpointId });
-    return reply === null ? undefined : (reply as PendingStretch);
-  }
-
-  async refill(
-    account: string,
-    endpointId: string,
-    from: string,
-    next: string,
-    deliveries: readonly NewDelivery[],
-  ): Promise<boolean> {
-    const args = {
-      endpoint: endpointId,
-      expected: from,
-      nextPosition: next,
-      ...creationArguments(deliveries),
-    };
-    return (await this.run(refillBacklogScript, account, args)) === 1;
   }
 
   async claim(
@@ -290,13 +188,6 @@ export class RedisDeliveryStore implements DeliveryStore {
       }),
     );
   }
-
-  private run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
-    const keys = accountKeys(this.prefix, account);
-    // Redis Cluster uses the key `webhooks` to find the node that runs the script. The script builds the names of its
-    // other keys from the prefix `base`.
-    return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
-  }
 }
 
 /** Reply of `claim-deliveries.lua`. */
@@ -331,27 +222,4 @@ function groupedByEndpoint(
     else group.push({ one, index });
   }
   return [...groups.values()].flat();
-}
-
-/**
- * Returns the arguments of the scripts that create deliveries: first each event once, then the deliveries, which refer
- * to the events by index.
- */
-function creationArguments(chunk: readonly NewDelivery[]): {
-  eventCount: number;
-  entries: (string | number)[];
-} {
-  const indexes = new Map<string, number>();
-  const events: string[] = [];
-  for (const { event } of chunk) {
-    if (indexes.has(event.id)) continue;
-    indexes.set(event.id, indexes.size);
-    events.push(event.id, event.type, event.contactId ?? '', event.position);
-  }
-  const deliveries = chunk.flatMap(({ event, endpointId }) => [
-    deliveryId(event.id, endpointId),
-    endpointId,
-    indexes.get(event.id) ?? 0,
-  ]);
-  return { eventCount: indexes.size, entries: [...events, ...deliveries] };
 }
