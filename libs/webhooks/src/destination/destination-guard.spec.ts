@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
-import { DestinationGuard, normalizedHostOf } from './destination-guard.js';
+import { DestinationGuard } from './destination-guard.js';
+import { normalizedHostOf, parseWebhookUrl } from './webhook-url.js';
 import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
 
 const strict = new DestinationGuard([]);
 const check = (guard: DestinationGuard, text: string) => (): void => {
-  const url = guard.parse(text);
+  const url = parseWebhookUrl(text);
   guard.check(url, [normalizedHostOf(url)]);
 };
 
@@ -38,32 +39,10 @@ const HOSTILE_HOSTS = [
   ...['[2001:0:7f00:1::f7f7:f7f7]', '[2001:0:808:808::80ff:fffe]', '[2001:0:808:808::f5ff:fffe]'],
 ];
 
-const HOSTILE_FORMS = [
-  ...['', 'example.com', '//example.com/hook', '/hook', 'https://', 'https:///', 'http://:80/'],
-  ...['ftp://example.com/', 'file:///etc/passwd', 'gopher://example.com/', 'ws://example.com/'],
-  ...['javascript:alert(1)', 'data:text/plain,hi', 'unix:/run/docker.sock', 'redis://example.com:6379/'],
-  ...['https://user@example.com/', 'https://user:secret@example.com/', 'https://:secret@example.com/'],
-  ...['https://example.com@127.0.0.1/', 'https://example.com/#part', 'https://example.com/#'],
-  ...['https://example.com:0/', 'https://example.com:65536/', 'https://example.com:-1/'],
-  ...['https://exam ple.com/', 'https://[::1/', 'https://[fe80::1%25eth0]/', 'https://1.2.3.4.5/'],
-  ...['https://256.256.256.256/', 'https://./', 'https://example.com../', 'https://%00/'],
-  `https://example.com/${'a'.repeat(2_048)}`,
-  // The percent-encoded form is too long.
-  `https://example.com/${'é'.repeat(400)}`,
-  `https://${'a'.repeat(254)}/`,
-];
-
 describe('the destination guard', () => {
   it.each(HOSTILE_HOSTS)('refuses https://%s/', (host) => {
     expect(check(strict, `https://${host}/hook`)).toThrow(ForbiddenDestinationError);
   });
-
-  it.each(HOSTILE_FORMS)(
-    'refuses the URL %p because of its form, before the host name is resolved',
-    (text) => {
-      expect(() => strict.parse(text)).toThrow(ForbiddenDestinationError);
-    },
-  );
 
   it.each([
     ...['https://8.8.8.8/', 'https://1.1.1.1:8443/hook?a=b', 'https://172.32.0.1/', 'https://100.128.0.1/'],
@@ -71,12 +50,6 @@ describe('the destination guard', () => {
     'https://[::ffff:8.8.8.8]/',
   ])('accepts %s', (text) => {
     expect(check(strict, text)).not.toThrow();
-  });
-
-  it('accepts every valid host name at first, because addresses are checked only after the name is resolved', () => {
-    for (const text of ['https://example.com/', 'https://example.com./', 'https://bücher.example/x']) {
-      expect(() => strict.parse(text)).not.toThrow();
-    }
   });
 
   it('refuses http:// to public addresses even if some networks are allowed', () => {
@@ -110,7 +83,7 @@ describe('the destination guard', () => {
   });
 
   it('refuses a destination if one of its addresses is forbidden', () => {
-    const url = strict.parse('https://example.com/');
+    const url = parseWebhookUrl('https://example.com/');
     expect(() => {
       strict.check(url, ['93.184.215.14', '10.0.0.1']);
     }).toThrow(ForbiddenDestinationError);

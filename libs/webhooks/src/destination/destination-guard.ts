@@ -1,12 +1,10 @@
 import ipaddr from 'ipaddr.js';
 import type { Network } from '#platform';
-import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
+import { createForbiddenDestinationError } from './webhook-url.js';
 
 /** A parsed IPv4 or IPv6 address. */
 export type Address = ReturnType<typeof ipaddr.process>;
 
-const MAX_URL_LENGTH = 2_048;
-const MAX_HOST_LENGTH = 253;
 const REMEDY = 'to allow your own subscriber, add its network to WEBHOOK_ALLOW_NETWORKS';
 
 /** The public IPv6 addresses. All other IPv6 addresses are local, reserved or unassigned. */
@@ -25,44 +23,11 @@ const EMBEDDINGS: readonly { network: Network; at: readonly number[]; inverted: 
 const METADATA: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /**
- * Decides which URLs and IP addresses webhooks may use. Does not resolve names. All public addresses are allowed with
- * `https://`. Private addresses and `http://` are allowed only for networks in WEBHOOK_ALLOW_NETWORKS.
+ * Decides which IP addresses webhooks may use. All public addresses are allowed with `https://`. Private addresses and
+ * `http://` are allowed only for networks in WEBHOOK_ALLOW_NETWORKS.
  */
 export class DestinationGuard {
   constructor(private readonly allowed: readonly Network[]) {}
-
-  /**
-   * Parses the URL of a webhook. Checks its form, but not its address.
-   * @throws {ForbiddenDestinationError} if the form is invalid for a webhook
-   */
-  parse(text: string): URL {
-    assertLength(text);
-    let url: URL;
-    try {
-      url = new URL(text);
-    } catch {
-      throw createForbiddenDestinationError(
-        'the text is not an absolute URL, such as https://example.com/hook',
-      );
-    }
-    // The percent-encoded form is stored and requested. It is longer than a text with non-ASCII characters.
-    assertLength(url.href);
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      throw createForbiddenDestinationError(
-        'the URL must start with https://, or with http:// for an allowed network',
-      );
-    }
-    if (url.username !== '' || url.password !== '')
-      throw createForbiddenDestinationError('the URL contains credentials; remove them');
-    if (url.hash !== '' || text.includes('#'))
-      throw createForbiddenDestinationError('the URL has a fragment; remove it');
-    if (url.port === '0') throw createForbiddenDestinationError('port 0 cannot be reached');
-    const name = normalizedHostOf(url);
-    if (name === '' || name.endsWith('.') || name.length > MAX_HOST_LENGTH) {
-      throw createForbiddenDestinationError('the host of the URL is neither a valid name nor an IP address');
-    }
-    return url;
-  }
 
   /**
    * Returns why webhooks must not send requests to the given IP address with the given URL scheme, or undefined if
@@ -93,21 +58,6 @@ export class DestinationGuard {
   private isAllowed(address: Address): boolean {
     return this.allowed.some((network) => isWithin(address, network));
   }
-}
-
-/** Returns the URL's host without brackets and without a trailing dot. */
-export function normalizedHostOf(url: Pick<URL, 'hostname'>): string {
-  return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
-}
-
-/** Returns true if the name always means this machine (RFC 6761). */
-export function isLocalhost(name: string): boolean {
-  return /(^|\.)localhost(\.localdomain)?$/i.test(name);
-}
-
-/** Returns the error for a URL or address that webhooks must not use. */
-export function createForbiddenDestinationError(reason: string): ForbiddenDestinationError {
-  return new ForbiddenDestinationError(`The webhook's URL is refused: ${reason}.`);
 }
 
 function parseAddress(text: string): Address | undefined {
@@ -146,9 +96,4 @@ function embeddedIn(address: ipaddr.IPv6): Address[] {
 
 function isWithin(address: Address, [base, bits]: Network): boolean {
   return address.kind() === base.kind() && address.match(base, bits);
-}
-
-function assertLength(url: string): void {
-  if (url.length > MAX_URL_LENGTH)
-    throw createForbiddenDestinationError(`the URL is longer than ${MAX_URL_LENGTH} characters`);
 }

@@ -2,15 +2,12 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import type { DeliveryClient, DeliveryReply, DeliveryRequest } from '../attempt/delivery-client.js';
-import {
-  type DestinationGuard,
-  normalizedHostOf,
-  createForbiddenDestinationError,
-} from './destination-guard.js';
+import type { DestinationGuard } from './destination-guard.js';
 import { describeRequestFailure } from './http-failure.js';
 import { HttpExchange } from './http-exchange.js';
 import { ConnectionPoolCache } from './http-connection-pool-cache.js';
 import type { Resolver } from './resolver.js';
+import { createForbiddenDestinationError, normalizedHostOf, parseWebhookUrl } from './webhook-url.js';
 
 /** Max number of origins (scheme, host and port) with an open connection pool. */
 const MAX_ORIGINS = 256;
@@ -53,7 +50,7 @@ export class HttpDeliveryClient implements DeliveryClient {
       });
       running.add(exchange);
       try {
-        const url = this.guard.parse(request.url);
+        const url = parseWebhookUrl(request.url);
         const { headers, body } = request;
         const path = url.pathname + url.search;
         this.pools.get(url.origin).dispatch({ method: 'POST', path, headers, body }, exchange);

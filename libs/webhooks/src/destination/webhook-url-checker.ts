@@ -1,12 +1,13 @@
 import { isIP } from 'node:net';
 import { withDeadline } from '#platform';
-import {
-  type DestinationGuard,
-  normalizedHostOf,
-  isLocalhost,
-  createForbiddenDestinationError,
-} from './destination-guard.js';
+import type { DestinationGuard } from './destination-guard.js';
 import type { Resolver } from './resolver.js';
+import {
+  createForbiddenDestinationError,
+  isLocalhost,
+  normalizedHostOf,
+  parseWebhookUrl,
+} from './webhook-url.js';
 
 /** Timeout of resolving a host name, in milliseconds. */
 const RESOLVE_TIMEOUT_MS = 3_000;
@@ -25,7 +26,7 @@ export class WebhookUrlChecker {
    * @throws {ForbiddenDestinationError} if webhooks must not use this URL
    */
   async check(text: string): Promise<string> {
-    const url = this.guard.parse(text);
+    const url = parseWebhookUrl(text);
     const host = normalizedHostOf(url);
     const addresses = isIP(host) === 0 ? await this.addressesOf(host) : [host];
     if (addresses.length === 0 && url.protocol !== 'https:') {
