@@ -20,9 +20,12 @@ const openEventLogScript = LuaScript.from(import.meta.url, 'lua/open-log.lua');
 
 const trimEventLogScript = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 
-/** Maximum number of log entries that one command reads, and the number that the first command of a read reads. */
+/**
+ * Maximum number of log entries that one command reads, and that the first command of a read reads: nothing is known
+ * yet of the size of the entries.
+ */
 const CHUNK = 500;
-const FIRST_CHUNK = 128;
+const FIRST_CHUNK = 16;
 /**
  * Size of the events that further commands of a read should not exceed, in characters. While Redis sends a larger reply,
  * other commands on the connection could exceed their time limit.
@@ -79,8 +82,8 @@ export class RedisEventLog implements EventLog {
   async readLast(account: string, count: number, filter: EventFilter = {}): Promise<EventPage> {
     const { epoch, last } = await this.state(account);
     const { log } = eventLogRedisKeys(this.keys(account));
-    const maxSize = selectsAll(filter) ? Math.min(CHUNK, count) : CHUNK;
-    let size = Math.min(maxSize, FIRST_CHUNK);
+    const isUnfiltered = selectsAll(filter);
+    let size = Math.min(isUnfiltered ? count : CHUNK, FIRST_CHUNK);
     const events: LoggedEvent[] = [];
     const isFull = createPageFullCheck(count);
     let from = last;
@@ -94,7 +97,8 @@ export class RedisEventLog implements EventLog {
       if (isLeftOut >= 0 || oldest === undefined || entries.length < size) break;
       from = `(${oldest[0]}`;
       scanned += size;
-      size = Math.min(nextChunkSize(chunk, maxSize), MAX_SCANNED - scanned);
+      const wanted = isUnfiltered ? count - events.length : CHUNK;
+      size = Math.min(nextChunkSize(chunk), wanted, MAX_SCANNED - scanned);
     }
     return { events: events.reverse(), next: { epoch, position: last }, hasMore: false };
   }
@@ -156,9 +160,9 @@ export class RedisEventLog implements EventLog {
     limit: number,
     filter: EventFilter,
   ): Promise<{ events: LoggedEvent[]; position: string; hasMore: boolean }> {
+    const isUnfiltered = selectsAll(filter);
     // One entry more than requested is read, because it shows whether the log has more entries.
-    const maxSize = selectsAll(filter) ? Math.min(CHUNK, limit + 1) : CHUNK;
-    let size = Math.min(maxSize, FIRST_CHUNK);
+    let size = Math.min(isUnfiltered ? limit + 1 : CHUNK, FIRST_CHUNK);
     const events: LoggedEvent[] = [];
     const isFull = createPageFullCheck(limit);
     let position = after;
@@ -173,7 +177,8 @@ export class RedisEventLog implements EventLog {
       }
       if (chunk.length < size) return { events, position, hasMore: false };
       scanned += size;
-      size = Math.min(nextChunkSize(chunk, maxSize), MAX_SCANNED - scanned);
+      const wanted = isUnfiltered ? limit + 1 - events.length : CHUNK;
+      size = Math.min(nextChunkSize(chunk), wanted, MAX_SCANNED - scanned);
     }
     return { events, position, hasMore: true };
   }
@@ -216,10 +221,10 @@ function createPageFullCheck(limit: number): (event: LoggedEvent) => boolean {
  * Returns how many log entries to read next.
  * @param chunk events of the entries that were read last
  */
-function nextChunkSize(chunk: readonly LoggedEvent[], maxSize: number): number {
+function nextChunkSize(chunk: readonly LoggedEvent[]): number {
   const characters = chunk.reduce((sum, { data }) => sum + data.length, 0);
   const fitting = Math.floor((CHUNK_CHARACTERS * chunk.length) / Math.max(characters, 1));
-  return Math.min(Math.max(fitting, 1), maxSize);
+  return Math.min(Math.max(fitting, 1), CHUNK);
 }
 
 /** Returns true if a filter rejects no event. */

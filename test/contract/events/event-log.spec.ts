@@ -218,27 +218,45 @@ describe('a read of the log', () => {
     expect(await all()).toEqual([]);
   });
 
-  it('of large events requests fewer of them at a time, so that replies of Redis stay small', async () => {
-    const data = { message: { text: 'x'.repeat(100_000) } };
-    for (let n = 0; n < 8; n += 1) await log.append(ACCOUNT, many(25, { data }));
+  /** Calls `read`, and returns the number of entries of each reply of Redis. */
+  async function sizesOfReplies(read: () => Promise<unknown>): Promise<number[]> {
     const sizes: number[] = [];
     for (const name of ['xrange', 'xrevrange'] as const) {
-      const read = redis[name].bind(redis) as (...args: unknown[]) => Promise<unknown[]>;
+      const command = redis[name].bind(redis) as (...args: unknown[]) => Promise<unknown[]>;
       jest.spyOn(redis, name).mockImplementation((async (...args: unknown[]) => {
-        const reply = await read(...args);
+        const reply = await command(...args);
         sizes.push(reply.length);
         return reply;
       }) as never);
     }
     try {
-      const filter = { types: ['contact.*'] };
-      expect(await log.read(ACCOUNT, undefined, 1, filter)).toMatchObject({ events: [], hasMore: false });
-      expect((await log.readLast(ACCOUNT, 1, filter)).events).toEqual([]);
+      await read();
     } finally {
       jest.restoreAllMocks();
     }
-    const expected = [128, 19, 19, 19, 15];
+    return sizes;
+  }
+
+  it('of large events requests few of them at a time, so that replies of Redis stay small', async () => {
+    const data = { message: { text: 'x'.repeat(100_000) } };
+    for (let n = 0; n < 4; n += 1) await log.append(ACCOUNT, many(25, { data }));
+    const filter = { types: ['contact.*'] };
+    const sizes = await sizesOfReplies(async () => {
+      expect(await log.read(ACCOUNT, undefined, 1, filter)).toMatchObject({ events: [], hasMore: false });
+      expect((await log.readLast(ACCOUNT, 1, filter)).events).toEqual([]);
+    });
+    const expected = [16, 19, 19, 19, 19, 8];
     expect(sizes).toEqual([...expected, ...expected]);
+  });
+
+  it('of a page of small events needs two commands', async () => {
+    await log.append(ACCOUNT, many(150));
+    const sizes = await sizesOfReplies(async () => {
+      const page = await log.read(ACCOUNT, undefined, 100);
+      expect([page.events.length, page.hasMore]).toEqual([100, true]);
+      expect((await log.readLast(ACCOUNT, 100)).events).toHaveLength(100);
+    });
+    expect(sizes).toEqual([16, 85, 16, 84]);
   });
 
   it('returns fewer events than requested if their data would exceed 8 million characters, but always at least one', async () => {
