@@ -1,5 +1,5 @@
 import {
-  addCount,
+  addCounts,
   PER_MINUTE_COUNT_NAMES,
   type CountsByMinute,
   type KeptStats,
@@ -28,7 +28,7 @@ export class MemoryStatsStore implements StatsStore {
     for (const [minute, counts] of minutes) {
       if (!this.isKept(minute)) continue;
       const sums = kept.get(minute) ?? createZeroCounts();
-      for (const name of PER_MINUTE_COUNT_NAMES) addCount(sums, name, Math.round(counts[name]));
+      for (const name of PER_MINUTE_COUNT_NAMES) addCounts(sums, { [name]: Math.round(counts[name]) });
       kept.set(minute, sums);
     }
     for (const minute of kept.keys()) if (!this.isKept(minute)) kept.delete(minute);

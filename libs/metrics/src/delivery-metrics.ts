@@ -8,6 +8,7 @@ import {
   type Histogram,
   type PromMetrics,
 } from './prom-metrics.js';
+import { countsOfDelay } from './stats/minute-counts.js';
 import type { StatsCounter } from './stats/stats-recorder.js';
 
 /** Number of webhooks that get time series of their own: the first since the process started. The others share one. */
@@ -76,21 +77,22 @@ export class DeliveryMetrics {
     // The event is counted for the minute of its commit. The time of the commit is the first part of the event's
     // position in the event log.
     const at = Number.parseInt(position, 10);
-    this.stats.add(account, 'eventsTotal', 1, at);
-    if (type === 'message.received') this.stats.add(account, 'eventsReceived', 1, at);
+    this.stats.add(account, { eventsTotal: 1, eventsReceived: type === 'message.received' ? 1 : 0 }, at);
   }
 
   private count(account: string, { delivery, attempt, settlement: { status } }: FinishedAttempt): void {
     const result = status === 'pending' ? 'retry' : status;
     this.attempts.labels(this.webhooks.valueOf(delivery.endpointId), result).inc();
     this.durations.observe(attempt.durationMs / 1_000);
-    this.stats.add(account, status === 'succeeded' ? 'deliveriesSucceeded' : 'deliveryAttemptsFailed');
-    if (status === 'failed') this.stats.add(account, 'deliveriesFailed');
-    const at = status === 'succeeded' ? timeOfEvent(delivery.body) : undefined;
-    if (at === undefined) return;
-    const delayMs = Math.max(this.clock.now() - at, 0);
-    this.delays.observe(delayMs / 1_000);
-    this.stats.addDelay(account, 'delivery', delayMs);
+    if (status !== 'succeeded') {
+      this.stats.add(account, { deliveryAttemptsFailed: 1, deliveriesFailed: status === 'failed' ? 1 : 0 });
+      return;
+    }
+    const at = timeOfEvent(delivery.body);
+    const delayMs = at === undefined ? undefined : Math.max(this.clock.now() - at, 0);
+    if (delayMs !== undefined) this.delays.observe(delayMs / 1_000);
+    const delay = delayMs === undefined ? {} : countsOfDelay('delivery', delayMs);
+    this.stats.add(account, { deliveriesSucceeded: 1, ...delay });
   }
 }
 

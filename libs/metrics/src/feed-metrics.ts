@@ -6,6 +6,7 @@ import {
   type Histogram,
   type PromMetrics,
 } from './prom-metrics.js';
+import { countsOfDelay } from './stats/minute-counts.js';
 import type { StatsCounter } from './stats/stats-recorder.js';
 import type { UpstreamMetrics } from './upstream-metrics.js';
 
@@ -65,7 +66,7 @@ export class FeedMetrics {
         for (const { type } of events) this.changes.labels(type).inc();
         for (const delayMs of outcome.result.delaysMs) {
           this.delays.observe(delayMs / 1_000);
-          this.stats.addDelay(account, 'detection', delayMs);
+          this.stats.add(account, countsOfDelay('detection', delayMs));
         }
       },
       // A commit with a lease also ends the poll's claim, so the queue's method `end` is not called for this poll.

@@ -29,7 +29,8 @@ export {
   PER_MINUTE_COUNT_NAMES,
   type CountsByMinute,
   type MinuteCounts,
-  addCount,
+  addCounts,
+  countsOfDelay,
   minuteNumberAt,
   createZeroCounts,
 } from './stats/minute-counts.js';

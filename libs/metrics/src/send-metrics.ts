@@ -46,7 +46,7 @@ export class SendMetrics {
       insert: ({ parameters: [account, { sendAt }], outcome }) => {
         if (!('result' in outcome) || outcome.result.kind !== 'new') return;
         this.statuses.labels(sendAt === undefined ? 'queued' : 'scheduled').inc();
-        this.stats.add(account, 'sendsCreated');
+        this.stats.add(account, { sendsCreated: 1 });
       },
       promoteScheduled: ({ outcome }) => {
         // The store returns one recipient per send.
@@ -69,6 +69,6 @@ export class SendMetrics {
     const spentMs = after.updatedAt - timeOfStatus(before);
     this.seconds.labels(before.status).observe(Math.max(spentMs, 0) / 1_000);
     const name = COUNTED[status];
-    if (name !== undefined) this.stats.add(account, name);
+    if (name !== undefined) this.stats.add(account, { [name]: 1 });
   }
 }

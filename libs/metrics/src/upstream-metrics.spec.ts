@@ -15,7 +15,7 @@ beforeEach(() => {
     acquire: () => (hasToken ? Promise.resolve(0) : Promise.reject(new BudgetExhaustedError(1))),
     tryAcquire: () => Promise.resolve({ waitMs: hasToken ? 0 : 1, requestedAt: 0 }),
   } as unknown as AdaptiveBudget;
-  const counter = { add: () => undefined, addDelay: () => undefined };
+  const counter = { add: () => undefined };
   budget = new UpstreamMetrics(metrics, counter).observeBudget(target);
 });
 

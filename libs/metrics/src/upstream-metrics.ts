@@ -131,14 +131,15 @@ export class UpstreamMetrics {
   }
 
   private countRequest(account: string, outcome: ObservedRequest['outcome']): void {
-    if ('error' in outcome) {
-      const { error } = outcome;
-      // The statistics of the account do not count a request that was not sent.
-      if (!(error instanceof UpstreamError) || error instanceof UpstreamRequestNotSentError) return;
-      const isThrottled = error instanceof UpstreamStatusError && error.status === 429;
-      this.stats.add(account, isThrottled ? 'requestsThrottled' : 'requestsFailed');
+    if ('result' in outcome) {
+      this.stats.add(account, { requestsUsed: 1 });
+      return;
     }
-    this.stats.add(account, 'requestsUsed');
+    const { error } = outcome;
+    // The statistics of the account do not count a request that was not sent.
+    if (!(error instanceof UpstreamError) || error instanceof UpstreamRequestNotSentError) return;
+    const isThrottled = error instanceof UpstreamStatusError && error.status === 429;
+    this.stats.add(account, { requestsUsed: 1, [isThrottled ? 'requestsThrottled' : 'requestsFailed']: 1 });
   }
 
   private kindOf(error: unknown): string {

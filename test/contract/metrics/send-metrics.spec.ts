@@ -29,7 +29,7 @@ let store: RedisRelayStore;
 beforeEach(() => {
   now = Date.now();
   metrics = new PromMetrics('worker', 'test');
-  const counter = { add: () => undefined, addDelay: () => undefined };
+  const counter = { add: () => undefined };
   store = new SendMetrics(metrics, counter).observeStore(
     new RedisRelayStore(redis, newId('req'), { now: () => now }),
   );

@@ -19,8 +19,7 @@ let stats: StatsCounter;
 beforeEach(() => {
   counted = [];
   stats = {
-    add: (account, name) => counted.push(`${account} ${name}`),
-    addDelay: (account, kind) => counted.push(`${account} ${kind}`),
+    add: (account, counts) => counted.push(...Object.keys(counts).map((name) => `${account} ${name}`)),
   };
 });
 
@@ -41,14 +40,14 @@ describe('The requests to upstream', () => {
     [
       'a request with the reply 429',
       new UpstreamStatusError(429, 'slow down', undefined),
-      ['a requestsThrottled', 'a requestsUsed'],
+      ['a requestsUsed', 'a requestsThrottled'],
     ],
     [
       'a request with the reply 503',
       new UpstreamStatusError(503, 'away', undefined),
-      ['a requestsFailed', 'a requestsUsed'],
+      ['a requestsUsed', 'a requestsFailed'],
     ],
-    ['a request without a reply', new UpstreamTimeoutError(1_000), ['a requestsFailed', 'a requestsUsed']],
+    ['a request without a reply', new UpstreamTimeoutError(1_000), ['a requestsUsed', 'a requestsFailed']],
     ['a request that was not sent, because it was too late', new UpstreamRequestNotSentError(), []],
     ['a request that was not sent, because of another error', new Error('Redis is away'), []],
   ])(

@@ -66,7 +66,17 @@ export function createZeroCounts(): MinuteCounts {
   return Object.fromEntries(PER_MINUTE_COUNT_NAMES.map((name) => [name, 0])) as MinuteCounts;
 }
 
-/** Adds a value to a count. If the count is a maximum, the larger of the two values is kept instead of the sum. */
-export function addCount(counts: MinuteCounts, name: CountName, value: number): void {
-  counts[name] = isCountKeptAsMaximum(name) ? Math.max(counts[name], value) : counts[name] + value;
+/** Adds values to counts. Of a count that is a maximum, the larger of the two values is kept instead of the sum. */
+export function addCounts(counts: MinuteCounts, added: Partial<MinuteCounts>): void {
+  for (const [name, value] of Object.entries(added) as [CountName, number][])
+    counts[name] = isCountKeptAsMaximum(name) ? Math.max(counts[name], value) : counts[name] + value;
+}
+
+/**
+ * Returns the counts of one delay: the detection delay of a new message or the delay of a delivery.
+ * @param ms the delay in milliseconds; a negative one counts as 0
+ */
+export function countsOfDelay(kind: 'detection' | 'delivery', ms: number): Partial<MinuteCounts> {
+  const delay = Math.max(ms, 0);
+  return { [`${kind}Delays`]: 1, [`${kind}DelaySumMs`]: delay, [`${kind}DelayMaxMs`]: delay };
 }

@@ -1,7 +1,6 @@
 import { type Clock, type Logger, withDeadline } from '#platform';
 import {
-  addCount,
-  type CountName,
+  addCounts,
   type CountsByMinute,
   type MinuteCounts,
   minuteNumberAt,
@@ -18,18 +17,14 @@ const MAX_ACCOUNTS = 10_000;
 /** Maximum duration of the last write when the process stops, in milliseconds. */
 const LAST_WRITE_MS = 1_000;
 
-/** Counts what happens in each account. The methods return at once and never throw. */
+/** Counts what happens in each account. `add` returns at once and never throws. */
 export interface StatsCounter {
   /**
-   * Adds `count` to a count of an account.
-   * @param count the default is 1
-   * @param at the count is added to the minute that contains this time (milliseconds since 1970 by Redis' clock); the
+   * Adds to counts of an account.
+   * @param at the counts are added to the minute that contains this time (milliseconds since 1970 by Redis' clock); the
    * default is now
    */
-  add(account: string, name: CountName, count?: number, at?: number): void;
-
-  /** Records the detection delay of a new message or the delay of a delivery, in milliseconds. */
-  addDelay(account: string, kind: 'detection' | 'delivery', ms: number): void;
+  add(account: string, counts: Partial<MinuteCounts>, at?: number): void;
 }
 
 /** Numbers of waiting sends and deliveries of an account. */
@@ -69,18 +64,9 @@ export class StatsRecorder implements StatsCounter {
     private readonly writeAfterMs = WRITE_AFTER_MS,
   ) {}
 
-  add(account: string, name: CountName, count = 1, at = this.clock.now()): void {
-    const counts = this.countsOf(account, minuteNumberAt(at));
-    if (counts !== undefined) addCount(counts, name, count);
-  }
-
-  addDelay(account: string, kind: 'detection' | 'delivery', ms: number): void {
-    const counts = this.countsOf(account, minuteNumberAt(this.clock.now()));
-    if (counts === undefined) return;
-    const delay = Math.max(ms, 0);
-    counts[`${kind}Delays`] += 1;
-    counts[`${kind}DelaySumMs`] += delay;
-    counts[`${kind}DelayMaxMs`] = Math.max(counts[`${kind}DelayMaxMs`], delay);
+  add(account: string, counts: Partial<MinuteCounts>, at = this.clock.now()): void {
+    const kept = this.countsOf(account, minuteNumberAt(at));
+    if (kept !== undefined) addCounts(kept, counts);
   }
 
   /** Stops the recorder and writes the remaining counts, or drops them if the write takes too long. */
@@ -164,9 +150,11 @@ export class StatsRecorder implements StatsCounter {
     const backlog = await this.sampleBacklog(account);
     if (backlog === undefined) return minutes;
     const counts = minutes.get(minute) ?? createZeroCounts();
-    addCount(counts, 'backlogSamples', 1);
-    addCount(counts, 'backlogSends', backlog.sends);
-    addCount(counts, 'backlogDeliveries', backlog.deliveries);
+    addCounts(counts, {
+      backlogSamples: 1,
+      backlogSends: backlog.sends,
+      backlogDeliveries: backlog.deliveries,
+    });
     return minutes.set(minute, counts);
   }
 
