@@ -4,7 +4,7 @@ import { RedisBackup } from '../../support/redis-backup.js';
 import { eventually } from '../../support/eventually.js';
 import { packId } from '../../../libs/feed/src/snapshot/id-codec.js';
 import { ACCOUNT } from './feed-harness.js';
-import { received, WithFeedHarness } from './with-feed-harness.js';
+import { NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
 
@@ -126,6 +126,18 @@ describe('a worker', () => {
       expect(emitted.map(({ data }) => (data['message'] as { id: string }).id)).toEqual(ids);
     },
   );
+
+  it('takes a new baseline of a contact whose record was lost, even if a send expedites its poll first', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(5);
+    await lose('contact', contactId);
+    await harness.store.expeditePollsOfRecipients(ACCOUNT, [NUMBER], 0);
+    await harness.polls.poll(ACCOUNT, contactId);
+    const ids = harness.createMessages(contactId);
+    await harness.polls.poll(ACCOUNT, contactId);
+    expect(await harness.eventTypes()).toEqual(['contact.resynced', 'message.received']);
+    expect(await here.messageEvents()).toEqual(received(ids));
+  });
 
   it('neither repeats nor misses an event after Redis lost the stored contact list', async () => {
     const { harness } = here;

@@ -1,5 +1,5 @@
 --- Reads the polling state of a contact.
--- If a listed contact has no record, the script creates a record that is marked as lost.
+-- If the record of a listed contact was lost, the script creates a record that is marked as lost.
 -- @key contact                   Hash of the contact's record.
 -- @key messages                  Hash from a message's id to what is known about it.
 -- @key list                      Hash of the contact list as it was last read.

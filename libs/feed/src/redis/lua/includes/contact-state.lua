@@ -39,10 +39,11 @@ local function text_of(contact, record, first, field)
 end
 
 -- Returns the state in the order of `CONTACT_STATE_FIELDS`, or an empty table if the contact is unknown. Creates a
--- record that is marked as lost if a listed contact has no record.
+-- record that is marked as lost if a listed contact has no record, or one without a version: a request to poll the
+-- contact sooner stores fields of a record that was lost.
 local function read_contact_state(account, contact, messages, contact_id)
   local record = redis.call('HMGET', contact, unpack(STATE_FIELDS))
-  if not record[1] and redis.call('EXISTS', contact) == 0 and redis.call('HEXISTS', contacts, contact_id) == 1 then
+  if not record[1] and redis.call('HEXISTS', contacts, contact_id) == 1 then
     -- The time in seconds is higher than all versions and revisions that the lost record may have had.
     local second = redis.call('TIME')[1]
     redis.call('HSET', contact, 'v', second, 'lost', 1, 'r0', '{}', 'rev', second)
