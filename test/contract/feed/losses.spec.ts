@@ -87,6 +87,33 @@ describe('after Redis lost its writes of the last few seconds,', () => {
     expect(await here.messageEvents()).toEqual(received([lost]));
   });
 
+  it.each(['are lost in a failover of Redis', 'are deleted by a new baseline'] as const)(
+    'a first read whose earlier pages %s ends early, and no old message is emitted as new',
+    async (loss) => {
+      const { harness } = here;
+      harness.control('settings', { limitCap: 20 });
+      const contactId = harness.createContact(NUMBER);
+      here.createOldMessages(contactId, 100);
+      await harness.list.poll(ACCOUNT);
+      await harness.polls.pollHead(ACCOUNT, contactId);
+      const before = await RedisBackup.create(harness.redis, harness.prefix);
+      const source = here.afterPage(3, async () => {
+        if (loss === 'are lost in a failover of Redis') await before.restore(here.redis);
+        else {
+          await lose('messages', contactId);
+          await harness.polls.pollHead(ACCOUNT, contactId);
+        }
+      });
+      expect(await harness.poller(source).runDeepRead(ACCOUNT, contactId, 'poll')).toBe(false);
+      expect(await harness.polls.runDeepRead(ACCOUNT, contactId, 'poll')).toBe(true);
+      await here.readAll(contactId);
+      expect(await here.messageEvents()).toEqual([]);
+      const fresh = harness.createMessages(contactId);
+      await here.readAll(contactId);
+      expect(await here.messageEvents()).toEqual(received(fresh));
+    },
+  );
+
   it('a new event of a contact never has the id of a lost event', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);

@@ -137,8 +137,8 @@ export class CommittingPageReader {
    * The stored state is read before each request, so that a page is never compared with snapshots that are
    * newer than the request.
    * @param limit number of messages per page
-   * @returns the page; undefined if the contact is unknown, its stored state was lost, the read was aborted between
-   * two parts of the page, or {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
+   * @returns the page; undefined if {@link refreshState} returned false, the read was aborted between two parts of the
+   * page, or {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
    * @throws the error of the page if the read was aborted before a retry
    */
   async take(page: number, limit: number): Promise<PageRead | undefined> {
@@ -180,12 +180,17 @@ export class CommittingPageReader {
   }
 
   /**
-   * Reads the stored state of the contact again. Returns false if the contact is unknown or its state was
-   * lost.
+   * Reads the stored state of the contact again. Returns false if the contact is unknown, or if what this read has
+   * committed so far may no longer be stored: the state was lost, another Redis run began, or another read took a new
+   * baseline.
    */
-  private async refreshState(): Promise<boolean> {
+  async refreshState(): Promise<boolean> {
     const state = await this.store.contactState(this.task.account, this.task.contactId);
     if (state === undefined || state.lost) return false;
+    // Each new baseline raises the revision floor.
+    const { redisRun, pollState } = this.state;
+    if (state.redisRun !== redisRun || state.pollState.revisionFloor !== pollState.revisionFloor)
+      return false;
     this.state = state;
     this.lastKnown = new Map();
     return true;
@@ -320,19 +325,13 @@ export class CommittingPageReader {
 
   /**
    * Commits the pages that waited for their commit. They become a new baseline, because upstream returns messages of the
-   * contact, but none of the known ones. If another read has taken a new baseline meanwhile, so that few messages are
-   * known, the pages are compared with that baseline.
+   * contact, but none of the known ones.
    * @returns always false, because a later read must go through all pages again
    */
   async commitHeldPages(): Promise<false> {
     const served = this.heldPages.flatMap(({ items }) => items);
-    const { storedMessages } = this.state;
-    const isReplaced = isOutageMoreLikelyThanDeletions(storedMessages, storedMessages);
-    const start = { ...this.startOf(), ...(isReplaced ? { resync: MESSAGES_REPLACED_REASON } : {}) };
-    const { account, contactId } = start;
-    const ids = served.map(({ id }) => id);
-    const known = isReplaced ? new Map() : await this.store.knownMessages(account, contactId, ids);
-    await this.committer.commit(start, this.readingOf(served), known, 'page');
+    const start = { ...this.startOf(), resync: MESSAGES_REPLACED_REASON };
+    await this.committer.commit(start, this.readingOf(served), new Map(), 'page');
     return false;
   }
 

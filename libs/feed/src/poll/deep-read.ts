@@ -127,7 +127,7 @@ export class DeepRead {
 
   /**
    * Runs the read of older messages.
-   * @returns true if the read reached its goal and was committed; false if the read ended early
+   * @returns true if the read reached its goal and was committed; false if the read ended early, and must start again
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async run(): Promise<boolean> {
@@ -361,12 +361,9 @@ export class DeepRead {
    * messages are read next.
    */
   private async end(result: 'everything' | 'missed' | undefined): Promise<boolean> {
-    const { account, contactId } = this.task;
     const seen = this.orderDetector.observedOrder(this.reader.pageSize);
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
-      const state = await this.store.contactState(account, contactId);
-      if (state === undefined || state.lost) return false;
-      this.pages.state = state;
+      if (!(await this.pages.refreshState())) return false;
       const known = await this.allKnown();
       const fullRead: FullRead | undefined =
         result === 'everything'
