@@ -93,6 +93,15 @@ describe('the estimated message rate of a contact', () => {
     );
   });
 
+  it('counts no message as one without a timestamp if a read finds more timestamps than are used', () => {
+    const times = Array.from({ length: 120 }, (_, n) => START + n * SECOND);
+    const read = (used: number[]): MessageRateState =>
+      messageRateStateAfterRead(silent(), {
+        ...{ arrivals: used.length, at: START + HOUR, since: START, times: used },
+      });
+    expect(read(times)).toEqual(read(times.slice(-50)));
+  });
+
   it('counts messages without a timestamp as spread evenly over the time since the last read', () => {
     const findings = { arrivals: 5, at: START + MINUTE, since: START };
     const timed = [6, 18, 30, 42, 54].map((second) => START + second * SECOND);

@@ -186,11 +186,9 @@ function addMessage(state: MessageRateState, time: number): MessageRateState {
 function arrivalTimes(state: MessageRateState | undefined, findings: ReadFindings): number[] {
   const { at, arrivals } = findings;
   const since = Math.min(Math.max(findings.since ?? at, state?.at ?? 0), at);
-  const times = (findings.times ?? [])
-    .filter((time) => Number.isFinite(time))
-    .slice(-MAX_ARRIVALS)
-    .map((time) => Math.min(Math.max(time, since), at));
-  const untimed = Math.min(Math.max(arrivals - times.length, 0), MAX_ARRIVALS);
+  const timed = (findings.times ?? []).filter((time) => Number.isFinite(time));
+  const times = timed.slice(-MAX_ARRIVALS).map((time) => Math.min(Math.max(time, since), at));
+  const untimed = Math.min(Math.max(arrivals - timed.length, 0), MAX_ARRIVALS);
   for (let n = 0; n < untimed; n += 1) times.push(since + ((n + 0.5) / untimed) * (at - since));
   return times.sort((a, b) => a - b).slice(-MAX_ARRIVALS);
 }
