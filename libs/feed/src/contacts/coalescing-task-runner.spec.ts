@@ -47,6 +47,28 @@ describe('a requested run of a task', () => {
     expect(begun).toHaveLength(2);
   });
 
+  it('never runs at the same time as another one, even if a caller requests it between two runs', async () => {
+    const calls: Promise<void>[] = [];
+    const callInEachMicrotask = (left: number): void => {
+      calls.push(runs.run('a'));
+      if (left > 1) queueMicrotask(callInEachMicrotask.bind(undefined, left - 1));
+    };
+    let [begun, running, maxRunning] = [0, 0, 0];
+    const runs = new CoalescingTaskRunner(async () => {
+      begun += 1;
+      running += 1;
+      maxRunning = Math.max(maxRunning, running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      if (begun === 1) callInEachMicrotask(20);
+    });
+    calls.push(runs.run('a'), runs.run('a'));
+    await calls[1];
+    await Promise.all(calls);
+    expect(maxRunning).toBe(1);
+    expect(begun).toBe(3);
+  });
+
   it('does not wait for runs of another task', async () => {
     const { runs, begun, end } = controlled();
     const both = [runs.run('a'), runs.run('b')];

@@ -15,13 +15,13 @@ export class CoalescingTaskRunner {
    * @throws the error of the task
    */
   async run(name: string): Promise<void> {
+    // A requested run may not have begun yet, although the current run has ended.
+    const requested = this.next.get(name);
+    if (requested !== undefined) return requested;
     const current = this.current.get(name);
     if (current === undefined) return this.begin(name);
-    let next = this.next.get(name);
-    if (next === undefined) {
-      next = this.after(current, name);
-      this.next.set(name, next);
-    }
+    const next = this.after(current, name);
+    this.next.set(name, next);
     return next;
   }
 
