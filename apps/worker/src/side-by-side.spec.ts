@@ -48,3 +48,21 @@ it('a job runner that runs at most one job per account does not exceed its concu
   expect(maxRunning).toBe(7);
   expect(results.sort()).toEqual(ids.sort());
 });
+
+it('a job runner that runs at most one job per account has ended only when the jobs that waited for a slot have ended', async () => {
+  let end = (): void => undefined;
+  const first = new Promise<void>((resolve) => (end = resolve));
+  let started = 0;
+  let ended = 0;
+  const runner = new SideBySide(LONG_MS, 2);
+  const run = runner.run(['a', 'b', 'c'], async () => {
+    started += 1;
+    await (started <= 2 ? first : new Promise(setImmediate));
+    ended += 1;
+  });
+  const stopped = runner.ended();
+  end();
+  await stopped;
+  expect(ended).toBe(3);
+  await run;
+});

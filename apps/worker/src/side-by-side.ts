@@ -11,6 +11,8 @@ const PATIENCE_MS = 1_000;
  */
 export class SideBySide<Result = void> {
   private readonly running = new Map<string, Promise<unknown>>();
+  /** The calls of {@link run} that may still start jobs. */
+  private readonly runs = new Set<Promise<unknown>>();
 
   constructor(
     private readonly patienceMs = PATIENCE_MS,
@@ -30,13 +32,16 @@ export class SideBySide<Result = void> {
         if (!this.running.has(account)) await this.waitBriefly(this.start(account, work, results));
       }
     };
-    await Promise.all(Array.from({ length: Math.min(this.slots, accounts.length) }, runSlot));
+    const run = Promise.all(Array.from({ length: Math.min(this.slots, accounts.length) }, runSlot));
+    this.runs.add(run);
+    await run.finally(() => this.runs.delete(run));
     return results.slice();
   }
 
-  /** Resolves when no job is running. */
+  /** Resolves when no job is running or waits for a slot. */
   async ended(): Promise<void> {
-    while (this.running.size > 0) await Promise.all(this.running.values());
+    while (this.running.size > 0 || this.runs.size > 0)
+      await Promise.all([...this.runs, ...this.running.values()]);
   }
 
   private start(
