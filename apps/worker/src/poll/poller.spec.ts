@@ -318,6 +318,21 @@ describe('a read of a contact', () => {
 });
 
 describe('a worker that is stopping', () => {
+  it('starts no read of a contact that it claimed meanwhile, hands the contact back, and returns the token', async () => {
+    const claim = contacts.claim.bind(contacts);
+    contacts.claim = async () => {
+      const reply = await claim();
+      poller.stop();
+      return reply;
+    };
+    start();
+    await settle();
+    expect(contacts.started).toEqual([]);
+    await poller.ended();
+    expect([...contacts.ended]).toEqual([['c_0', 'aborted']]);
+    expect(contacts.returnedTokens).toBe(1);
+  });
+
   it('starts no read, aborts its unfinished reads and hands their contacts back to the poll queue', async () => {
     contacts.tokens = 2;
     start();

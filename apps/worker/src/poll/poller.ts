@@ -282,6 +282,8 @@ export class Poller {
     contactId: string,
     read: ClaimedRead,
   ): Promise<PollOutcome | undefined> {
+    // The worker may have begun to stop while the contact was claimed.
+    if (this.isStopping()) return 'aborted';
     try {
       const { contacts } = this.parts;
       if (read.kind === 'head') {
