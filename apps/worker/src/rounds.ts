@@ -63,7 +63,7 @@ const SURVEY_SPACING_MS = 5;
 /** Maximum number of tasks taken from the agenda at once. */
 const MAX_TAKEN = 64;
 /** Maximum number of running tasks in one process. */
-const MAX_RUNNING = 256;
+export const MAX_RUNNING = 256;
 /**
  * Lease of a task, in milliseconds. Longer rounds renew the lease. Another worker takes over the tasks of a
  * dead worker when their leases expire.

@@ -2,6 +2,7 @@ import { beforeEach, expect, it } from '@jest/globals';
 import type { Account } from '#accounts';
 import { createLogger } from '#platform';
 import { UpstreamUnreachableError } from '#upstream';
+import { eventually } from '../../../../test/support/eventually.js';
 import type { RoleRounds } from '../rounds.js';
 import { type PollRoundParts, pollRounds } from './poll-rounds.js';
 
@@ -17,12 +18,14 @@ let remindCount: number;
 let dueCount: number;
 let nextDueInMs: number | undefined;
 let listErrors: (Error | undefined)[];
+let listEnds: Promise<void>;
 let rounds: RoleRounds;
 
 beforeEach(() => {
   [polling, isHeld, dueInMs, dueCount, nextDueInMs] = [true, false, undefined, 0, undefined];
   requestsPerSecond = 10;
   [listRequested, calls, remindCount, listErrors] = [false, [], 0, []];
+  listEnds = Promise.resolve();
   const parts: PollRoundParts = {
     store: { consumeContactListPollRequest: () => Promise.resolve(listRequested) },
     survey: {
@@ -37,7 +40,7 @@ beforeEach(() => {
       poll: () => {
         calls.push('list read');
         const error = listErrors.shift();
-        return error === undefined ? Promise.resolve() : Promise.reject(error);
+        return error === undefined ? listEnds : Promise.reject(error);
       },
     },
     accounts: { find: () => Promise.resolve({ id: ACCOUNT, polling, requestsPerSecond } as Account) },
@@ -134,4 +137,18 @@ it('a worker calculates when the next contact, contact list read and probe of an
   expect(await rounds.survey(ACCOUNT)).toEqual({ due: 700, contacts: { everyMs: 30_000 }, probe: 400 });
   listRequested = true;
   expect(await rounds.survey(ACCOUNT)).toMatchObject({ contacts: 0 });
+});
+
+it('a worker reads contact lists in at most half of the tasks that it runs at the same time, so that due contacts are polled while upstreams hang', async () => {
+  let end = (): void => undefined;
+  listEnds = new Promise((resolve) => (end = resolve));
+  const delayed: unknown[] = [];
+  const runs = Array.from({ length: 300 }, () => run('contacts'));
+  for (const one of runs) void one.then((next) => delayed.push(next));
+  await eventually('the other reads are delayed', () => Promise.resolve(delayed.length === 300 - 128));
+  expect(new Set(delayed)).toEqual(new Set([1_000]));
+  expect(calls).toHaveLength(128);
+  end();
+  await Promise.all(runs);
+  expect(await run('contacts')).toEqual({ everyMs: 30_000 });
 });

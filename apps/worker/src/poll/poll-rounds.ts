@@ -11,7 +11,7 @@ import {
 import type { UpstreamProbe } from '#relay';
 import { type BudgetedUpstream, BudgetExhaustedError, UpstreamError } from '#upstream';
 import { type ProbeTimes, probeRound } from '../probe.js';
-import { type RoleRounds, SURVEY } from '../rounds.js';
+import { MAX_RUNNING, type RoleRounds, SURVEY } from '../rounds.js';
 
 /** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
 const TICK_MS = 250;
@@ -30,6 +30,13 @@ const MAX_OFFER_INTERVAL_MS = 1_000;
 const MAX_LOCAL_WAIT_MS = 300;
 /** Delay until a requested contact list that could not be read is read again, in milliseconds. */
 const RETRY_REQUESTED_LIST_MS = 5_000;
+/**
+ * Maximum number of contact lists that one process reads at the same time. Upstreams that hang must leave tasks of the
+ * process for the due contacts of other accounts.
+ */
+const MAX_RUNNING_LISTS = MAX_RUNNING / 2;
+/** Delay until a contact list is read for which there was no room, in milliseconds. */
+const RETRY_DELAYED_LIST_MS = 1_000;
 /** Delay until an account with running reads is checked again, in milliseconds. */
 const RECHECK_RUNNING_MS = 1_000;
 
@@ -64,6 +71,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
   const { accounts, agenda, upstream, survey } = parts;
   /** Accounts whose contact list was requested and could not be read yet. */
   const requested = new Set<string>();
+  let runningLists = 0;
   const isPolled = async (account: string): Promise<boolean> =>
     (await accounts.find(account))?.polling === true;
   const isHeld = async (account: string): Promise<boolean> => {
@@ -99,8 +107,14 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
             return undefined;
           }
           if (await isHeld(account)) return RECHECK_HELD_MS;
-          if (await parts.store.consumeContactListPollRequest(account)) requested.add(account);
-          if (await readList(parts, account)) requested.delete(account);
+          if (runningLists >= MAX_RUNNING_LISTS) return RETRY_DELAYED_LIST_MS;
+          runningLists += 1;
+          try {
+            if (await parts.store.consumeContactListPollRequest(account)) requested.add(account);
+            if (await readList(parts, account)) requested.delete(account);
+          } finally {
+            runningLists -= 1;
+          }
           return requested.has(account) ? RETRY_REQUESTED_LIST_MS : { everyMs: parts.contactsEveryMs };
         },
       },
