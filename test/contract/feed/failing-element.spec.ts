@@ -50,6 +50,33 @@ describe('an older message whose page upstream cannot return', () => {
   });
 });
 
+describe('a read of older messages', () => {
+  it.each([
+    ['newestFirst', 45, 'all messages'],
+    ['newestFirst', 45, 'a flag check'],
+    ['oldestFirst', 41, 'a flag check'],
+  ] as const)(
+    'gives up after at most 20 requests if upstream returns none of the messages (order of messages: %s; %d messages; %s)',
+    async (order, count, goal) => {
+      const { harness } = here;
+      harness.control('settings', { order, limitCap: PAGE_LIMIT });
+      const contactId = harness.createContact(NUMBER);
+      const timestamp = Date.now() - 3_600_000;
+      const ids = harness.createMessages(contactId, {
+        ...{ count, timestamp, intervalMs: 1_000, direction: 'outbound' },
+      });
+      for (let reads = 0; reads < 3; reads += 1) await harness.sweep();
+      harness.control('settings', { failingMessageIds: ids });
+      harness.store.aheadMs = DAY_MS / 2;
+      const before = harness.countRequests(/messages/);
+      const sweepMs = goal === 'all messages' ? 0 : DAY_MS;
+      const poller = harness.poller(harness.source, 'silent', { sweepMs, pageRetriesMs: [] });
+      await expect(poller.runDeepRead(ACCOUNT, contactId, 'poll')).rejects.toThrow(UpstreamStatusError);
+      expect(harness.countRequests(/messages/) - before).toBeLessThanOrEqual(20);
+    },
+  );
+});
+
 describe('a new message on a later page that upstream cannot return', () => {
   it('does not hide the other messages of a burst that fills page 1', async () => {
     const { harness } = here;

@@ -29,6 +29,12 @@ const MAX_HELD_PAGES = 50;
  */
 export const MAX_COMMIT_CONFLICTS = 5;
 
+/**
+ * If upstream returns none of this number of messages at the beginning of a page, it is probably down. To spare
+ * upstream, the read then ends.
+ */
+const MAX_UNREADABLE_MESSAGES = 5;
+
 /** Which contact's pages of messages are read, for which purpose, and how failed pages are retried. */
 export interface PagesTask {
   account: string;
@@ -199,8 +205,8 @@ export class CommittingPageReader {
   /**
    * Reads a page that upstream fails to return because of one of its messages. Requests smaller and smaller
    * parts of the page to find and skip this message, and commits each part on its own.
-   * @throws the failure of the page if no message of the page can be read, because then the cause is not a
-   * single message
+   * @throws the failure of the page if no message of the page can be read, or none of its first
+   * {@link MAX_UNREADABLE_MESSAGES}, because then the cause is not a single message
    */
   async takeParts(page: number, limit: number, { failure }: FailedPageRead): Promise<PageRead | undefined> {
     if (!mayBeCausedBySingleMessage(failure)) throw failure;
@@ -210,7 +216,10 @@ export class CommittingPageReader {
     for (let part = search.next(); part !== undefined; part = search.next()) {
       const read = await this.takePart(part, search);
       if (read === undefined) return undefined;
-      if (read !== 'smaller') parts.push(read);
+      if (read === 'smaller') continue;
+      parts.push(read);
+      const { ids, count } = this.reader.joined(parts, limit);
+      if (ids.length === 0 && count >= MAX_UNREADABLE_MESSAGES) throw failure;
     }
     const whole = this.reader.joined(parts, limit);
     if (whole.count > 0) this.previousCount = whole.count;
