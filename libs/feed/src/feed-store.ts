@@ -192,6 +192,8 @@ export interface ContactState {
   version: number;
   /** When this state was read from Redis, in milliseconds since 1970 by Redis' clock. */
   now: number;
+  /** When this process received this state, by `performance.now()`. */
+  receivedAt: number;
   pollState: PollState;
   extension: RebuildablePollState;
   /** Number of polls of the contact that failed since the last successful poll. */

@@ -105,11 +105,8 @@ export interface Sightings {
    * with sends has changed, and deleted messages that appeared again.
    */
   otherChangedMessages: readonly UpstreamMessage[];
-  /**
-   * Time in the `Date` header of upstream's response to the poll, in milliseconds since 1970. Absent if
-   * upstream sent no `Date` header.
-   */
-  upstreamNow?: number;
+  /** How far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown. */
+  upstreamAheadMs: number;
   /** When the read of the messages started, in milliseconds since 1970 by Redis' clock. */
   readAt: number;
   /** Number of messages that the poll compared, including those that are neither new nor changed. */

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { accountKeys, type AccountKeys } from '#platform';
 import { RedisBackup } from '../../support/redis-backup.js';
 import { eventually } from '../../support/eventually.js';
@@ -268,6 +268,32 @@ describe('a worker', () => {
       await harness.sweep();
       expect(await here.messageEvents()).toEqual(received(fresh));
     });
+  });
+});
+
+describe('a new baseline that is taken because all messages were replaced', () => {
+  it('emits a message that arrived after the last read, even if the next reply of upstream takes 4 s', async () => {
+    const { harness } = here;
+    const { contactId, ids } = await here.createKnownContact(30);
+    harness.control('messages/delete', { ids });
+    here.createOldMessages(contactId, 30);
+    const fresh = harness.createMessages(contactId);
+    const steady = performance.now.bind(performance);
+    let passedMs = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => steady() + passedMs);
+    const { source } = harness;
+    const slow: typeof source = {
+      ...source,
+      listMessages: async (...request) => {
+        passedMs = 4_000;
+        harness.control('settings', { clockSkewMs: passedMs });
+        return source.listMessages(...request);
+      },
+    };
+    await harness.poller(slow).pollHead(ACCOUNT, contactId);
+    clock.mockRestore();
+    expect(await harness.eventTypes()).toEqual(['contact.resynced', 'message.received']);
+    expect(await here.messageEvents()).toEqual(received(fresh));
   });
 });
 

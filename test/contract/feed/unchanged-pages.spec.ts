@@ -30,9 +30,10 @@ describe('a read of a contact', () => {
       expect(unchanged()).toBe(reads);
     }
     const after = await here.harness.store.contactState(ACCOUNT, contactId);
-    expect({ ...after, now: 0, extension: 0 }).toEqual({
+    expect({ ...after, now: 0, receivedAt: 0, extension: 0 }).toEqual({
       ...before,
       now: 0,
+      receivedAt: 0,
       extension: 0,
       messagesShownAt: after?.messagesShownAt,
     });

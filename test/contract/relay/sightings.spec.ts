@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { MessageBinder, type RelayStore, type Sightings } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
@@ -137,6 +137,41 @@ describe('a message that another person wrote before a send with the same text',
   });
 });
 
+describe('a message that another person wrote 12 s before a send with the same text', () => {
+  it('is not bound to the send if the poll that finds it takes 5 s longer after its first page', async () => {
+    const { harness } = relay;
+    const contactId = harness.createContact(NUMBER);
+    const ago = (ms: number): number => Date.now() - ms;
+    harness.createMessages(contactId, { count: 5, timestamp: ago(60_000), intervalMs: 10 });
+    for (let reads = 0; reads < 3; reads += 1) await harness.sweep();
+    harness.control('settings', { sendVisibleDelayMs: 60_000 });
+    const id = await accept();
+    await relayUntil(id, 'accepted');
+    const outbound = { direction: 'outbound' };
+    harness.createMessages(contactId, { ...outbound, text: 'Hi', timestamp: ago(12_500) });
+    harness.createMessages(contactId, { ...outbound, text: 'Other', count: 30, timestamp: ago(10_000) });
+    const [steady, now] = [performance.now.bind(performance), harness.sends.now.bind(harness.sends)];
+    let passedMs = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => steady() + passedMs);
+    harness.sends.now = async (account) => (await now(account)) + passedMs;
+    const { source } = harness;
+    let pages = 0;
+    const slow: typeof source = {
+      ...source,
+      listMessages: (...request) => {
+        pages += 1;
+        if (pages === 2) passedMs = 5_000;
+        return source.listMessages(...request);
+      },
+    };
+    await harness.poller(slow).pollHead(ACCOUNT, contactId);
+    clock.mockRestore();
+    expect(pages).toBeGreaterThan(1);
+    expect(await isEmitted('message.sent')).toBe(true);
+    expect(await find(id)).toMatchObject({ status: 'accepted', messageId: null });
+  });
+});
+
 describe('a deleted message of a send', () => {
   it('causes a message.deleted event with the id of the send, even if the last content of the message is no longer stored', async () => {
     const { harness } = relay;
@@ -185,7 +220,7 @@ describe('two concurrent polls that find the same message', () => {
       contactId: 'c',
       newMessages: [messageNow('m')],
       ...{ editedMessages: [], otherChangedMessages: [] },
-      ...{ readAt: Date.now(), messagesRead: 1 },
+      ...{ upstreamAheadMs: 0, readAt: Date.now(), messagesRead: 1 },
     };
     const first = new MessageBinder(relay.harness.sends, relay.harness.logger);
     const overtakenStore = Object.create(relay.harness.sends) as RelayStore;

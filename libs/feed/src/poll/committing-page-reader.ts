@@ -18,6 +18,7 @@ import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
 import { addUnreadableElementHashes, hashAndJoinIds, type PollState } from '../snapshot/poll-state.js';
 import type { PollCommitter } from './poll-committer.js';
 import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
+import { upstreamClockDifferenceMs } from './upstream-clock.js';
 import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
@@ -359,10 +360,11 @@ export class CommittingPageReader {
       ...(limit === undefined ? {} : { limit }),
       skipped: reader.skipped,
       unreadable: [...reader.unreadable],
-      // The clock difference is calculated from `date` and `state.now`. The state is read again before each
-      // request, so `date` must be the time of the latest reply, not of the first one.
-      ...(reader.latestDate === undefined ? {} : { date: reader.latestDate }),
-      ...(reader.date === undefined ? {} : { firstDate: reader.date }),
+      // The poll report compares `date` with `state.now`. The state is read again before each request, so `date` must
+      // be the time of the latest reply, not of the first one.
+      ...(reader.latestReply === undefined ? {} : { date: reader.latestReply.date }),
+      ...(reader.firstReply === undefined ? {} : { firstDate: reader.firstReply.date }),
+      upstreamAheadMs: upstreamClockDifferenceMs(reader.latestReply, state),
       detectsVolatility: false,
       unsettledLookedUp: false,
       needsFullRead: false,

@@ -8,10 +8,11 @@ import type { ContactState, FeedStore } from '../feed-store.js';
 import { type HeadPlan, type HeadRead, firstPageLimitOf, readNewestMessages } from '../walk/head-walk.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
-import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, replyTimeOf } from '../walk/page-reader.js';
 import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
 import { requestForLastPage } from '../walk/page-tail.js';
 import { isSweepDue } from './sweep.js';
+import { upstreamClockDifferenceMs } from './upstream-clock.js';
 import { PollCommitter } from './poll-committer.js';
 import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
 import { hashAndJoinIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
@@ -145,7 +146,7 @@ export class ContactPoller {
     if (page.isUnchanged !== true) return { limit, outcome: { page } };
     const read = typeof purpose === 'object' ? purpose : undefined;
     read?.setRenewal(false);
-    const nextDue = await this.committer.commitUnchanged(start, page.date, read?.lease);
+    const nextDue = await this.committer.commitUnchanged(start, replyTimeOf(page), read?.lease);
     if (nextDue === undefined) {
       read?.setRenewal(true);
       return 'refused';
@@ -414,12 +415,14 @@ function planOf({ state, resync, lookup }: PollStart): HeadPlan {
 }
 
 function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): PagesRead {
-  const { served, order, length, pageSize, longestPage, limit, headLimit, skipped, unreadable, date } = head;
+  const { served, order, length, pageSize, longestPage, limit, headLimit, skipped, unreadable } = head;
+  const { firstReply } = head;
   return {
     ...{ served, order, head: head.head, length, pageSize, longestPage, skipped, unreadable },
     ...(limit === undefined ? {} : { limit }),
     ...(headLimit === undefined ? {} : { headLimit }),
-    ...(date === undefined ? {} : { date }),
+    ...(firstReply === undefined ? {} : { date: firstReply.date }),
+    upstreamAheadMs: upstreamClockDifferenceMs(firstReply, state),
     ...(head.onlyPage === undefined ? {} : { onlyPage: head.onlyPage }),
     ...(head.ignoresLimit ? { ignoresLimit: true } : {}),
     ...(head.hasMisplacedMessages ? { hasMisplacedMessages: true } : {}),

@@ -13,7 +13,8 @@ import {
 } from '../walk/page-reader.js';
 import { type PageRequest, requestForLastPage } from '../walk/page-tail.js';
 import { hashAndJoinIds, splitIdHashes } from '../snapshot/poll-state.js';
-import { toConversationRowMessage, upstreamClockDifferenceMs } from './row-update.js';
+import { toConversationRowMessage } from './row-update.js';
+import { upstreamClockDifferenceMs } from './upstream-clock.js';
 import type { UpstreamMessage } from '#upstream';
 import type { PollCommitter } from './poll-committer.js';
 import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
@@ -399,7 +400,7 @@ export class DeepRead {
     // The difference between upstream's clock and Redis' clock is computed only once, from the first reply
     // that has a date.
     this.aheadMs ??=
-      reader.date === undefined ? undefined : upstreamClockDifferenceMs(reader.date, state.now);
+      reader.firstReply === undefined ? undefined : upstreamClockDifferenceMs(reader.firstReply, state);
     const clock = { now: state.now, upstreamAheadMs: this.aheadMs ?? 0 };
     for (const message of messages) this.rowMessages.add(toConversationRowMessage(message, clock, false));
   }

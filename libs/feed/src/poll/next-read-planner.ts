@@ -7,7 +7,6 @@ import { PollIntervalPlanner } from '../schedule/poll-interval-planner.js';
 import type { CommitKind, PollStart } from './poll-start.js';
 import { msUntilNextFlagCheck } from './poll-state-after-read.js';
 import { isSweepDue } from './sweep.js';
-import { upstreamClockDifferenceMs } from './row-update.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import { packMessageRate, unpackMessageRate } from '../schedule/rate-codec.js';
 import { messageRateBucketIndexOf } from '../schedule/rate-histogram.js';
@@ -38,18 +37,19 @@ export class NextReadPlanner {
    */
   async ofNewestMessages(
     { account, state, requestsPerSecond }: PollStart,
-    date: number | undefined,
+    upstreamAheadMs: number,
     pollState: PollState,
     arrivals: readonly Arrival[],
   ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
     const { now, extension } = state;
-    const aheadMs = upstreamClockDifferenceMs(date, now);
     const before = extension.rate === undefined ? undefined : unpackMessageRate(extension.rate);
     const rate = messageRateStateAfterRead(before, {
       arrivals: arrivals.length,
       at: now,
       ...(extension.readAt === undefined ? {} : { since: extension.readAt }),
-      times: arrivals.flatMap(({ timestamp }) => (timestamp === undefined ? [] : timestamp - aheadMs)),
+      times: arrivals.flatMap(({ timestamp }) =>
+        timestamp === undefined ? [] : timestamp - upstreamAheadMs,
+      ),
     });
     const perSecond = expectedMessageRate(rate, now);
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));

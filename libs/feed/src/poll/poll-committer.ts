@@ -21,13 +21,15 @@ import type { KnownMessage } from '../snapshot/known-message.js';
 import { compareWithStoredFingerprint, mayFieldsHaveChanged } from '../form/message-form.js';
 import { isPlaceholder } from '../walk/read-in-parts.js';
 import { sortOldestFirst } from '../walk/page-order.js';
+import type { ReplyTime } from '../walk/page-reader.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import { NextReadPlanner } from './next-read-planner.js';
 import { type CommitKind, type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
 import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';
-import { type RowUpdateInput, conversationRowUpdateOf, upstreamClockDifferenceMs } from './row-update.js';
+import { type RowUpdateInput, conversationRowUpdateOf } from './row-update.js';
+import { upstreamClockDifferenceMs } from './upstream-clock.js';
 import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
@@ -145,7 +147,7 @@ export class PollCommitter {
     const arrivals = arrivalTimesOfNewMessages({ contactId, startedAt: state.now, readAt, observed, events });
     const schedule =
       kind === 'head'
-        ? await this.nextReads.ofNewestMessages(start, reading.date, pollState, arrivals)
+        ? await this.nextReads.ofNewestMessages(start, reading.upstreamAheadMs, pollState, arrivals)
         : undefined;
     const isQuiet =
       kind === 'head' &&
@@ -176,7 +178,7 @@ export class PollCommitter {
       uncommittedSends: uncommitted,
       deleted: absence?.deleted ?? [],
       fullRead: reading.fullRead,
-      clock: { now: state.now, upstreamAheadMs: upstreamClockDifferenceMs(reading.date, state.now) },
+      clock: { now: state.now, upstreamAheadMs: reading.upstreamAheadMs },
     });
     const committed = await this.store.commitPoll(account, contactId, {
       version: state.version,
@@ -234,20 +236,20 @@ export class PollCommitter {
   /**
    * Commits a read of the newest messages that found no changes, because its first page is the same as at an
    * earlier read; see `isUnchangedIfPageIs`. Ends the claim of the contact.
-   * @param date time of upstream's reply, in milliseconds since 1970 by upstream's clock
+   * @param reply time of upstream's reply; undefined if it had no `Date` header
    * @param lease id of the claim's lease; absent if the contact was not claimed
    * @returns when the account's next contact is due; undefined if another read of the contact was committed
    * meanwhile
    */
   async commitUnchanged(
     start: PollStart,
-    date: number | undefined,
+    reply: ReplyTime | undefined,
     lease: string | undefined,
   ): Promise<NextDue | undefined> {
     const { account, contactId, state } = start;
     const { extension, bucket, dueInMs } = await this.nextReads.ofNewestMessages(
       start,
-      date,
+      upstreamClockDifferenceMs(reply, state),
       state.pollState,
       [],
     );
@@ -260,7 +262,7 @@ export class PollCommitter {
       showsMessages: state.pollState.head !== '',
       report: {
         startedAt: state.now,
-        ...(date === undefined ? {} : { upstreamDate: date }),
+        ...(reply === undefined ? {} : { upstreamDate: reply.date }),
         arrivals: [],
         interval: this.settings.interval,
       },
@@ -303,7 +305,7 @@ export class PollCommitter {
 
   private async sendsIn(
     { account, contactId, state, lookup }: PollStart,
-    { date }: PagesRead,
+    { upstreamAheadMs }: PagesRead,
     observed: readonly UpstreamMessage[],
     fingerprints: ReadonlyMap<string, SeenFingerprint>,
     known: ReadonlyMap<string, KnownMessage>,
@@ -317,15 +319,14 @@ export class PollCommitter {
     const messagesWith = (wanted: ChangeForBinder): UpstreamMessage[] =>
       changes.filter(({ change }) => change === wanted).map(({ message }) => message);
     if (observed.length === 0) return new Map();
-    lookup?.add(contactId, observed, upstreamClockDifferenceMs(date, state.now));
+    lookup?.add(contactId, observed, upstreamAheadMs);
     return this.binder.bind({
       account,
       contactId,
       newMessages,
       editedMessages: messagesWith('edited'),
       otherChangedMessages: messagesWith('other'),
-      ...(date === undefined ? {} : { upstreamNow: date }),
-      ...{ readAt: state.now, messagesRead: observed.length },
+      ...{ upstreamAheadMs, readAt: state.now, messagesRead: observed.length },
       ...(lookup === undefined ? {} : { lookup }),
     });
   }
@@ -429,12 +430,10 @@ const TIMESTAMP_TOLERANCE_MS = 1_000;
  * example because a conversation was deleted, only messages with a timestamp after the returned time count as new.
  */
 function lastReadAtByUpstream(
-  { extension, now }: PollStart['state'],
-  { date }: PagesRead,
+  { extension: { readAt } }: PollStart['state'],
+  { upstreamAheadMs }: PagesRead,
 ): number | undefined {
-  const { readAt } = extension;
-  if (readAt === undefined) return undefined;
-  return readAt + upstreamClockDifferenceMs(date, now) - TIMESTAMP_TOLERANCE_MS;
+  return readAt === undefined ? undefined : readAt + upstreamAheadMs - TIMESTAMP_TOLERANCE_MS;
 }
 
 /**

@@ -58,17 +58,6 @@ export interface MessageClock {
 }
 
 /**
- * Returns how far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown.
- * @param date time of upstream's reply by the `Date` header, in milliseconds since 1970
- * @param now time by Redis' clock, in milliseconds since 1970
- */
-export function upstreamClockDifferenceMs(date: number | undefined, now: number): number {
-  // The `Date` header contains no fraction of a second. On average, its time is therefore half a second too
-  // early.
-  return date === undefined ? 0 : date + 500 - now;
-}
-
-/**
  * Timestamps are corrected only if upstream's clock is ahead of Redis' clock by at least this time, in
  * milliseconds. A smaller difference may be a rounding error of the `Date` header.
  */

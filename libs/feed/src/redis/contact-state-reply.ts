@@ -61,6 +61,7 @@ export function contactStateOf(reply: ContactStateLuaReply, needsRow: boolean): 
   return {
     version: Number(reply.version),
     now: Number(reply.now),
+    receivedAt: performance.now(),
     pollState: pollState ?? EMPTY_POLL_STATE,
     extension: extension instanceof Uint8Array ? unpackRebuildablePollState(Buffer.from(extension)) : {},
     failures: Number(reply.failures),

@@ -342,7 +342,7 @@ describe('a read of the newest messages', () => {
     const pages = contact('newestFirst', 45, 25);
     const inner = pages.page.bind(pages);
     pages.page = (page) => ({ ...inner(page), date: 1_000 * page });
-    expect((await pages.head('newestFirst')).date).toBe(1_000);
+    expect((await pages.head('newestFirst')).firstReply?.date).toBe(1_000);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   DOCUMENTED_MAX_MESSAGES_PER_PAGE,
   type PageRead,
   PageReader,
+  type ReplyTime,
 } from './page-reader.js';
 import type { ReadPage } from './read-in-parts.js';
 import { type PageRequest, requestForLastPage } from './page-tail.js';
@@ -120,11 +121,8 @@ export interface HeadRead {
    * element.
    */
   onlyPage?: { limit: number; digest: string };
-  /**
-   * Time of upstream's first reply in a read of the newest messages, by upstream's clock, in milliseconds since 1970.
-   * Absent if upstream did not send a `Date` header.
-   */
-  date?: number;
+  /** Time of upstream's first reply. Absent if upstream did not send a `Date` header. */
+  firstReply?: ReplyTime;
 }
 
 /**
@@ -270,7 +268,7 @@ class HeadWalk {
       unreadable: [...pages.unreadable],
       ...(limit === undefined ? {} : { limit }),
       ...(headLimit === undefined ? {} : { headLimit }),
-      ...(pages.date === undefined ? {} : { date: pages.date }),
+      ...(pages.firstReply === undefined ? {} : { firstReply: pages.firstReply }),
       ...(pages.onlyPage === undefined ? {} : { onlyPage: pages.onlyPage }),
     };
   }

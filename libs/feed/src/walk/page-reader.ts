@@ -65,6 +65,19 @@ export interface PageRead {
   repeats: boolean;
 }
 
+/** Time of one reply of upstream, by two clocks. */
+export interface ReplyTime {
+  /** Time in the `Date` header of the reply, in milliseconds since 1970 by upstream's clock. */
+  date: number;
+  /** When the reply arrived, by `performance.now()`. */
+  arrivedAt: number;
+}
+
+/** Returns the time of a reply that has just arrived; undefined if the reply had no `Date` header. */
+export function replyTimeOf({ date }: Pick<MessagePage, 'date'>): ReplyTime | undefined {
+  return date === undefined ? undefined : { date, arrivedAt: performance.now() };
+}
+
 /** A read-only set of ids, of which only the size and the test for an id are available. */
 export type IdSet = Pick<ReadonlySet<string>, 'has' | 'size'>;
 
@@ -93,16 +106,10 @@ export class PageReader {
   pageSize: number;
   /** Number of messages on the longest page that this reader has read, whatever limit was requested. */
   longestPage = 0;
-  /**
-   * Time of the first reply by upstream's clock, in milliseconds since 1970. Undefined if upstream did not
-   * send a `Date` header.
-   */
-  date: number | undefined;
-  /**
-   * Time of the latest reply by upstream's clock, in milliseconds since 1970. Undefined if that reply had no `Date`
-   * header.
-   */
-  latestDate: number | undefined;
+  /** Time of the first reply with a `Date` header. */
+  firstReply: ReplyTime | undefined;
+  /** Time of the latest reply. Undefined if that reply had no `Date` header. */
+  latestReply: ReplyTime | undefined;
   /** Number of unreadable elements since the last call of {@link beginPass}. */
   skipped = 0;
   /** True if the limit of the last request was above the documented page size. */
@@ -153,7 +160,10 @@ export class PageReader {
       this.askedForLargePage = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       this.requests += 1;
       try {
-        return await read(page, limit);
+        const reply = await read(page, limit);
+        this.latestReply = replyTimeOf(reply);
+        this.firstReply ??= this.latestReply;
+        return reply;
       } catch (error) {
         if (page === 1 || !isMissingPageError(error)) throw error;
         // The page is after the last one, unless the contact does not exist. If no page was read yet, a request for one
@@ -276,11 +286,9 @@ export class PageReader {
   }
 
   private async record(read: MessagePage, page: number, limit: number): Promise<PageRead> {
-    const { items, skipped, unreadable = [], date, digest } = read;
+    const { items, skipped, unreadable = [], digest } = read;
     const isOnly = this.requests === 1 && page === 1 && skipped === 0 && digest !== undefined;
     this.onlyPage = isOnly ? { limit, digest } : undefined;
-    this.date ??= date;
-    this.latestDate = date;
     this.skipped += skipped;
     this.lastSkipped = skipped;
     for (const element of unreadable) this.unreadable.add(element);

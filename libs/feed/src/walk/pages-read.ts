@@ -58,6 +58,8 @@ export interface PagesRead {
    * read of the newest messages: {@link date} is then the time of the first reply.
    */
   firstDate?: number;
+  /** How far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown. */
+  upstreamAheadMs: number;
   /** Present if a read of all pages has reached its end. */
   fullRead?: FullRead;
   /**

@@ -17,11 +17,8 @@ export interface Sightings {
   editedMessages: readonly UpstreamMessage[];
   /** Messages of which only flags or other fields have changed since an earlier poll. They are not matched with sends. */
   otherChangedMessages: readonly UpstreamMessage[];
-  /**
-   * Time of the poll by upstream's clock, in milliseconds since 1970. Absent if upstream's replies did not contain the
-   * time.
-   */
-  upstreamNow?: number;
+  /** How far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown. */
+  upstreamAheadMs: number;
   /** When the read of the messages started, in milliseconds since 1970 by Redis' clock. */
   readAt: number;
   /** Number of messages that were read, including those that are neither new nor changed. */
@@ -94,7 +91,7 @@ export class MessageBinder {
     messages: readonly UpstreamMessage[],
     bound: Map<string, BoundSend>,
   ): Promise<void> {
-    const { account, contactId, upstreamNow } = sightings;
+    const { account, contactId, upstreamAheadMs } = sightings;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
       const waiting = await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING);
       // First read the sends that wait for a message, then the messages that belong to no send. In the reverse order,
@@ -102,9 +99,8 @@ export class MessageBinder {
       // wrong send.
       const withoutSend = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
-      const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const open = withoutSend.filter(({ id }) => !wasUndecided(contactId, id, waiting));
-      const { matches, undecided } = matchMessagesToSends(open, waiting, ahead);
+      const { matches, undecided } = matchMessagesToSends(open, waiting, upstreamAheadMs);
       if (matches.length === 0 && (await this.markUndecidedSendsUnknown(sightings, undecided))) return;
       // Count only the runs that failed because another process changed a send. A successful run is followed by
       // another run, because a send that was posted twice has two messages, and each run matches only one of them.
