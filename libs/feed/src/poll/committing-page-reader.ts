@@ -12,10 +12,9 @@ import {
   type PageRead,
   PageReader,
 } from '../walk/page-reader.js';
-import { FAILING_MESSAGE_PLACEHOLDER } from '../walk/read-in-parts.js';
 import type { PageRequest } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
-import { addUnreadableElementHashes, hashAndJoinIds, type PollState } from '../snapshot/poll-state.js';
+import { hashAndJoinIds, hasPermanentlyUnreadableMessage } from '../snapshot/poll-state.js';
 import type { PollCommitter } from './poll-committer.js';
 import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
@@ -160,7 +159,7 @@ export class CommittingPageReader {
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPageRead | undefined> {
     // If an earlier read found a message that upstream fails to return, this message probably makes the page fail.
     // The page is then not retried, because retries would fail too.
-    const isPatient = !this.wasRetried(page) && !hasMessageThatAlwaysFails(this.state.pollState);
+    const isPatient = !this.wasRetried(page) && !hasPermanentlyUnreadableMessage(this.state.pollState);
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
     for (let races = 0; races < MAX_COMMIT_CONFLICTS;) {
       if (!(await this.refreshState())) return undefined;
@@ -378,11 +377,6 @@ export class CommittingPageReader {
   wasRetried(page: number): boolean {
     return this.retriedPage !== undefined && Math.abs(page - this.retriedPage) <= 1;
   }
-}
-
-/** Returns true if an earlier read left out a message of the contact, because every request for the message failed. */
-export function hasMessageThatAlwaysFails({ unreadable }: Pick<PollState, 'unreadable'>): boolean {
-  return addUnreadableElementHashes(unreadable, [FAILING_MESSAGE_PLACEHOLDER]).added === 0;
 }
 
 /** A page that could not be read, not even by retries, and the error of the last request. */

@@ -1,7 +1,6 @@
 import type { Logger } from '#platform';
 import type { MessagePage } from '#upstream';
 import { isOutageMoreLikelyThanDeletions } from '../diff/absence.js';
-import { hasMessageThatAlwaysFails } from './committing-page-reader.js';
 import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
@@ -15,7 +14,12 @@ import { isSweepDue } from './sweep.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
 import { PollCommitter } from './poll-committer.js';
 import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
-import { hashAndJoinIds, EMPTY_POLL_STATE, splitIdHashes } from '../snapshot/poll-state.js';
+import {
+  hashAndJoinIds,
+  hasPermanentlyUnreadableMessage,
+  EMPTY_POLL_STATE,
+  splitIdHashes,
+} from '../snapshot/poll-state.js';
 import type { FeedSource, LookupReads, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
@@ -403,7 +407,7 @@ function planOf({ state, resync, lookup }: PollStart): HeadPlan {
     known: resync === undefined ? storedMessages : 0,
     knowsMany: resync === undefined && isOutageMoreLikelyThanDeletions(storedMessages, storedMessages),
     isFirst: state.emitAfter !== undefined || resync !== undefined,
-    hasMessageThatAlwaysFails: hasMessageThatAlwaysFails(pollState),
+    hasPermanentlyUnreadableMessage: hasPermanentlyUnreadableMessage(pollState),
     ignoresLimit: extension.ignoresLimit === true,
     ...(limit === undefined ? {} : { limit }),
     ...(headLimit === undefined || headLimit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE

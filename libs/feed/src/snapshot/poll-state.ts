@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PageOrder } from '../walk/page-order.js';
+import { FAILING_MESSAGE_PLACEHOLDER, isPlaceholder } from '../walk/read-in-parts.js';
 
 /**
  * What earlier polls have found out about a contact's list of messages. The next poll of the contact is planned from
@@ -74,7 +75,8 @@ export const EMPTY_POLL_STATE: PollState = {
 const ID_HASH_BYTES = 3;
 
 /**
- * Max number of unreadable elements per contact whose hashes are stored. Further unreadable elements are not counted.
+ * Max number of unreadable elements per contact whose hashes are stored, besides the placeholders. Further unreadable
+ * elements are not counted.
  */
 const MAX_UNREADABLE = 20;
 
@@ -92,8 +94,14 @@ export function addUnreadableElementHashes(
     marks.add(known.toString('base64', at, at + ID_HASH_BYTES));
   }
   const remembered = marks.size;
-  for (const element of elements) if (marks.size < MAX_UNREADABLE) marks.add(hashAndJoinIds([element]));
+  for (const element of elements)
+    if (marks.size < MAX_UNREADABLE || isPlaceholder(element)) marks.add(hashAndJoinIds([element]));
   return { added: marks.size - remembered, hashes: [...marks].join('') };
+}
+
+/** Returns true if an earlier read left out a message of the contact, because every request for the message failed. */
+export function hasPermanentlyUnreadableMessage({ unreadable = '' }: Pick<PollState, 'unreadable'>): boolean {
+  return splitIdHashes(unreadable).includes(hashAndJoinIds([FAILING_MESSAGE_PLACEHOLDER]));
 }
 
 /** Splits the result of {@link hashAndJoinIds} into the hashes of single ids. */

@@ -44,7 +44,7 @@ class Pages {
         pageSize: this.cap,
         longestPage: this.cap,
       },
-      ...{ isFirst: false, failures: 0, hasMessageThatAlwaysFails: false, ignoresLimit: false },
+      ...{ isFirst: false, failures: 0, hasPermanentlyUnreadableMessage: false, ignoresLimit: false },
       hasMisplacedMessages: false,
     };
     return readNewestMessages(
@@ -409,7 +409,7 @@ describe('a read of the newest messages, after a failed read,', () => {
     expect(pages.reads).toEqual(['1/20', '1/10', '1/5', '1/2', '1/1', '2/1', '2/2', '2/4', '2/8', '5/4']);
     expect(idsOf(head)).toEqual(allIds(messages(11, 29)));
     expect(head).toMatchObject({ headLimit: 1, skipped: 1, showsEnd: false });
-    await pages.head('newestFirst', { headLimit: 1, hasMessageThatAlwaysFails: true });
+    await pages.head('newestFirst', { headLimit: 1, hasPermanentlyUnreadableMessage: true });
     expect(pages.reads).toEqual(['1/1', '2/1', '2/2', '2/4', '2/8', '5/4']);
   });
 

@@ -72,7 +72,7 @@ export interface HeadPlan {
   /** Number of consecutive failed reads of the newest messages before this read. */
   failures: number;
   /** True if an earlier read found a message that upstream fails to return. */
-  hasMessageThatAlwaysFails: boolean;
+  hasPermanentlyUnreadableMessage: boolean;
   /** True if upstream is known to ignore the limit: its pages then have `pageSize` messages. */
   ignoresLimit: boolean;
 }
@@ -386,7 +386,7 @@ class HeadWalk {
    * failed read, the cause may be something else.
    */
   private isMessageSuspected(): boolean {
-    return this.plan.failures > 0 || this.plan.hasMessageThatAlwaysFails;
+    return this.plan.failures > 0 || this.plan.hasPermanentlyUnreadableMessage;
   }
 
   /** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
