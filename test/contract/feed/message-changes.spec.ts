@@ -45,6 +45,28 @@ describe('the flags of a message', () => {
     expect(changes).toEqual([flip(true), flip(false), flip(true), flip(false)]);
   });
 
+  it.each([25, 45])(
+    'are checked by upstream’s clock, if Redis’ clock is 30 minutes ahead (newer messages: %d)',
+    async (newer) => {
+      const { harness } = here;
+      const minutes = (n: number): number => n * 60_000;
+      const skewMs = -minutes(30);
+      harness.control('settings', { clockSkewMs: skewMs, limitCap: 20 });
+      const contactId = harness.createContact(NUMBER);
+      const timestamp = Date.now() + skewMs - minutes(40);
+      const [id] = harness.createMessages(contactId, { direction: 'outbound', timestamp });
+      harness.createMessages(contactId, { count: newer, timestamp: timestamp + 1_000, intervalMs: 1_000 });
+      const poller = harness.poller(harness.source, 'silent', { settleMs: HOUR_MS });
+      await harness.list.poll(ACCOUNT);
+      for (let polls = 0; polls < 2; polls += 1) await poller.poll(ACCOUNT, contactId);
+      harness.control('messages/flags', { id, delivered: true });
+      harness.store.aheadMs = minutes(11);
+      harness.control('settings', { clockSkewMs: skewMs + minutes(11) });
+      for (let polls = 0; polls < 2; polls += 1) await poller.poll(ACCOUNT, contactId);
+      expect(await harness.eventTypes()).toEqual(['message.delivered']);
+    },
+  );
+
   it.each(['newestFirst', 'oldestFirst'] as const)(
     'that change on page 7 are found without a read of all pages (order of messages: %s)',
     async (order) => {

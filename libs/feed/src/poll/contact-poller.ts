@@ -295,11 +295,16 @@ export class ContactPoller {
    * Returns true if a flag check was due and the read of the newest messages contained all messages whose flags
    * may still change.
    */
-  private showsAllUnsettled({ state }: PollStart, { served }: HeadRead, { all }: HeadSnapshots): boolean {
+  private showsAllUnsettled(
+    { state }: PollStart,
+    { served, firstReply }: HeadRead,
+    { all }: HeadSnapshots,
+  ): boolean {
     if (all === undefined) return false;
+    const upstreamNow = firstReply?.date ?? state.now;
     const shown = new Set(served.map(({ id }) => id));
     return [...all].every(
-      ([id, known]) => shown.has(id) || !mayFlagsStillChange(known, state.now, this.settings.settleMs),
+      ([id, known]) => shown.has(id) || !mayFlagsStillChange(known, upstreamNow, this.settings.settleMs),
     );
   }
 

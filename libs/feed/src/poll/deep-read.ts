@@ -2,7 +2,7 @@ import { RowMessageCollector } from '#conversations';
 import { CommittingPageReader, FailedPageRead, MAX_COMMIT_CONFLICTS } from './committing-page-reader.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import { MAX_CONSECUTIVE_UNREADABLE_PAGES } from '../walk/head-walk.js';
-import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
+import { isFlagMissing, isWithinSettleTime, type KnownMessage } from '../snapshot/known-message.js';
 import { compareWithAssumedOrder, MessageOrderDetector, type PageOrder } from '../walk/page-order.js';
 import {
   LARGE_PAGE_LIMIT,
@@ -82,7 +82,8 @@ export class DeepRead {
   private readonly pages: CommittingPageReader;
   /** Reads the pages and collects their messages. */
   private readonly reader: PageReader;
-  private readonly unsettledIds = new Set<string>();
+  /** Timestamps of the messages below the head of which a flag is not set yet, by message id. */
+  private readonly withMissingFlag = new Map<string, number | undefined>();
   /**
    * `knownBefore`: ids of the messages that were known before the read began. `presentBefore`: the same ids
    * without those of deleted messages. Only the messages in `presentBefore` can be missing.
@@ -145,11 +146,8 @@ export class DeepRead {
     // Messages at the head need no deep read, because each read of the newest messages contains them.
     const head = new Set(splitIdHashes(this.pages.state.pollState.head));
     for (const [id, message] of known)
-      if (
-        mayFlagsStillChange(message, this.pages.state.now, this.settings.settleMs) &&
-        !head.has(hashAndJoinIds([id]))
-      )
-        this.unsettledIds.add(id);
+      if (isFlagMissing(message) && !head.has(hashAndJoinIds([id])))
+        this.withMissingFlag.set(id, message.timestamp);
   }
 
   private isOrderUsable(): boolean {
@@ -462,7 +460,10 @@ export class DeepRead {
   }
 
   private hasReadAllUnsettled(): boolean {
-    for (const id of this.unsettledIds) if (!this.reader.ids.has(id)) return false;
+    const upstreamNow = this.reader.firstReply?.date ?? this.pages.state.now;
+    for (const [id, timestamp] of this.withMissingFlag)
+      if (isWithinSettleTime(timestamp, upstreamNow, this.settings.settleMs) && !this.reader.ids.has(id))
+        return false;
     return true;
   }
 }

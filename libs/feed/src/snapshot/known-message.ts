@@ -43,6 +43,19 @@ export interface KnownMessage {
  * @param upstreamNow current time by upstream's clock, in milliseconds since 1970
  */
 export function mayFlagsStillChange(known: KnownMessage, upstreamNow: number, settleMs: number): boolean {
-  if (known.direction !== 'outbound' || known.deleted || (known.delivered && known.read)) return false;
-  return known.timestamp !== undefined && Math.abs(upstreamNow - known.timestamp) < settleMs;
+  return isFlagMissing(known) && isWithinSettleTime(known.timestamp, upstreamNow, settleMs);
+}
+
+/** Returns true if the message is outbound, and not both delivered and read. */
+export function isFlagMissing({ direction, deleted, delivered, read }: KnownMessage): boolean {
+  return direction === 'outbound' && !deleted && !(delivered && read);
+}
+
+/** Returns true if flags of a message with this timestamp are expected to change; see {@link mayFlagsStillChange}. */
+export function isWithinSettleTime(
+  timestamp: number | undefined,
+  upstreamNow: number,
+  settleMs: number,
+): boolean {
+  return timestamp !== undefined && Math.abs(upstreamNow - timestamp) < settleMs;
 }
