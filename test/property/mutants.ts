@@ -107,8 +107,8 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   patched(
     'messages with changing flags are not polled again',
     'poll/contact-poller.ts',
-    "return flagCheckDueAt !== undefined && flagCheckDueAt <= state.now ? 'look' : undefined;",
-    "return flagCheckDueAt === 0 ? 'look' : undefined;",
+    "return flagCheckDueAt !== undefined && flagCheckDueAt <= state.now ? 'unsettled' : undefined;",
+    "return flagCheckDueAt === 0 ? 'unsettled' : undefined;",
   ),
   {
     name: 'the snapshot is stored before its events',

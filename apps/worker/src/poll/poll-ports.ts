@@ -1,7 +1,7 @@
 import type { ClaimedRead } from '#feed';
 
 /** Reads the messages of claimed contacts. */
-export interface ContactReader {
+export interface ClaimedContactReader {
   /**
    * Reads and commits the new messages of a contact. Returns true if the contact is known and this read, or a
    * faster concurrent read, was committed.

@@ -13,7 +13,7 @@ import {
   UpstreamUnavailableError,
 } from '#upstream';
 import { Hints } from './hints.js';
-import type { ContactReader } from './poll-ports.js';
+import type { ClaimedContactReader } from './poll-ports.js';
 import { RunningReads } from './running-reads.js';
 
 /**
@@ -51,7 +51,7 @@ interface ClaimLoop {
 /** Dependencies of the poller. */
 export interface PollerParts {
   queue: PollQueue;
-  contacts: ContactReader;
+  contacts: ClaimedContactReader;
   agenda: PollAgenda;
   accounts: Pick<AccountDirectory, 'find'>;
   upstream: Pick<BudgetedUpstream, 'isHeld'>;

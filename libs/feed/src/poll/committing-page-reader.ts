@@ -42,9 +42,9 @@ export interface PagesTask {
   purpose: ReadPurpose;
   /**
    * Whether all pages are read (`everything`), or only as many as needed to find all messages whose flags may still
-   * change (`look`).
+   * change (`unsettled`).
    */
-  goal: 'everything' | 'look';
+  goal: 'everything' | 'unsettled';
   /**
    * Receives the messages that are read. Present only during a look-up, which searches for the messages of sends.
    */
@@ -365,7 +365,7 @@ export class CommittingPageReader {
       ...(reader.firstReply === undefined ? {} : { firstDate: reader.firstReply.date }),
       upstreamAheadMs: upstreamClockDifferenceMs(reader.latestReply, state),
       detectsVolatility: false,
-      unsettledLookedUp: false,
+      unsettledRead: false,
       needsFullRead: false,
     };
   }

@@ -202,10 +202,10 @@ export class ContactPoller {
     }
   }
 
-  private goalOf(state: ContactState): 'everything' | 'look' | undefined {
+  private goalOf(state: ContactState): 'everything' | 'unsettled' | undefined {
     if (this.isFullReadDue(state)) return 'everything';
     const { flagCheckDueAt } = state.pollState;
-    return flagCheckDueAt !== undefined && flagCheckDueAt <= state.now ? 'look' : undefined;
+    return flagCheckDueAt !== undefined && flagCheckDueAt <= state.now ? 'unsettled' : undefined;
   }
 
   private isFullReadDue({ pollState, extension, now, emitAfter }: ContactState): boolean {
@@ -264,10 +264,10 @@ export class ContactPoller {
       return { reading, isCommitted: await this.committer.commit(replaced, reading, new Map(), 'head') };
     }
     const known = await this.snapshotsOf(start, head);
-    const unsettledLookedUp = this.showsAllUnsettled(start, head, known);
+    const unsettledRead = this.showsAllUnsettled(start, head, known);
     const reading = {
       ...readingOf(head, start, isHeadDisturbed(state, head, known.served)),
-      unsettledLookedUp,
+      unsettledRead,
     };
     const isCommitted = await this.committer.commit(start, reading, known.all ?? known.served, 'head');
     return { reading, isCommitted };
@@ -435,7 +435,7 @@ function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): Pa
     ...(head.onlyPage === undefined ? {} : { onlyPage: head.onlyPage }),
     ...(head.ignoresLimit ? { ignoresLimit: true } : {}),
     ...(head.hasMisplacedMessages ? { hasMisplacedMessages: true } : {}),
-    ...{ detectsVolatility: true, unsettledLookedUp: false },
+    ...{ detectsVolatility: true, unsettledRead: false },
     needsFullRead: disturbed || (!head.coversAllNew && state.emitAfter === undefined),
   };
 }

@@ -58,10 +58,10 @@ export interface DeepTask {
   contactId: string;
   purpose: ReadPurpose;
   /**
-   * `everything`: read all messages. `look`: read only as many pages as needed to find all messages with
+   * `everything`: read all messages. `unsettled`: read only as many pages as needed to find all messages with
    * flags (`delivered`, `read`) that may still change.
    */
-  goal: 'everything' | 'look';
+  goal: 'everything' | 'unsettled';
   /**
    * Receives the messages that are read. Present only during a look-up, which searches for the messages of sends.
    */
@@ -384,7 +384,7 @@ export class DeepRead {
               fullRead,
               hasMisplacedMessages: seen.hasMisplacedMessages,
             }),
-        unsettledLookedUp: true,
+        unsettledRead: true,
         needsFullRead: result === 'missed',
       };
       if (result === 'everything' && !this.knowsLimit()) delete reading.limit;

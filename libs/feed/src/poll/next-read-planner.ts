@@ -69,7 +69,7 @@ export class NextReadPlanner {
    */
   ofOlderMessages(
     { state, resync }: PollStart,
-    { unsettledLookedUp, needsFullRead, order }: PagesRead,
+    { unsettledRead, needsFullRead, order }: PagesRead,
     pollState: PollState,
     kind: CommitKind,
   ): PollCommit['deep'] {
@@ -85,7 +85,7 @@ export class NextReadPlanner {
       state.emitAfter !== undefined ||
       isSweepDue(pollState, state.extension, state.now, this.settings.sweepMs) ||
       (completeDueAt !== undefined && completeDueAt <= state.now) ||
-      (!unsettledLookedUp && flagCheckDueAt !== undefined && flagCheckDueAt <= state.now);
+      (!unsettledRead && flagCheckDueAt !== undefined && flagCheckDueAt <= state.now);
     if (!isDue) return 'unchanged';
     // If older pages may contain more new messages, this worker reads them right after the commit. Another
     // worker takes over only after a delay, in case this worker fails.

@@ -130,7 +130,7 @@ function nextFlagCheckAt({
     messageFlagCheckIntervalMs(upstreamNow - timestamp),
   );
   const due = waits.length === 0 ? undefined : now + Math.min(...waits);
-  if (reading.unsettledLookedUp || pollState.flagCheckDueAt === undefined) return due;
+  if (reading.unsettledRead || pollState.flagCheckDueAt === undefined) return due;
   return due === undefined ? pollState.flagCheckDueAt : Math.min(pollState.flagCheckDueAt, due);
 }
 

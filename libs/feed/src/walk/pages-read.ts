@@ -67,7 +67,7 @@ export interface PagesRead {
    */
   detectsVolatility: boolean;
   /** True if the read contained all messages whose flags (`delivered`, `read`) may still change. */
-  unsettledLookedUp: boolean;
+  unsettledRead: boolean;
   /**
    * True if a read of all pages is needed, because messages are missing or are not where they were expected.
    */
