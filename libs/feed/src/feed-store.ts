@@ -196,7 +196,7 @@ export interface ContactState {
   receivedAt: number;
   pollState: PollState;
   extension: RebuildablePollState;
-  /** Number of polls of the contact that failed since the last successful poll. */
+  /** Number of polls of the contact that failed since the last commit of a poll or of a page of older messages. */
   failures: number;
   /**
    * Largest number of messages on one page, over all contacts of the account; 0 before the first page was

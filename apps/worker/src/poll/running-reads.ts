@@ -23,7 +23,7 @@ export class RunningReads {
   private readonly renewing = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param slots maximum number of reads over all accounts; each read keeps one page in memory */
+  /** @param slots maximum number of reads over all accounts */
   constructor(
     private readonly slots: number,
     private readonly queue: Pick<PollQueue, 'renew'>,

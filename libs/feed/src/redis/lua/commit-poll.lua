@@ -27,7 +27,7 @@
 -- @arg due_in             In how many ms the contact is polled next, or '' to leave that unchanged.
 -- @arg expedite_requests  Number of requests to poll sooner when the record was read.
 -- @arg deletes_snapshots  'yes' to delete all message snapshots, or ''.
--- @arg suspect_at         When the list was found suspect, in ms, or ''.
+-- @arg suspect_at         When the poll began, in ms, if it found the contact's messages suspect, or ''.
 -- @arg messages_shown_at  When a poll of any contact last returned a message, in ms, or ''.
 -- @arg unreadable         Number of elements that were newly found unreadable.
 -- @arg message_count      Number of messages in `changes`.

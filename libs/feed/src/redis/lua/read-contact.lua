@@ -19,12 +19,12 @@
 -- @field epoch                   Epoch of the log, or '' if the log was lost.
 -- @field lost                    '1' if the record was lost, or ''.
 -- @field list_suspect_since      Since when the list is suspect, in ms, or ''.
--- @field suspect_at              When the list was last found suspect, in ms, or ''.
+-- @field suspect_at              When contacts or messages of the account were last found suspect, in ms, or ''.
 -- @field messages_shown_at       When a poll of any contact last returned a message, in ms, or ''.
 -- @field contacts                Number of contacts.
 -- @field revision_floor          Lower bound of new event revisions.
 -- @field run                     The Redis run.
--- @field failures                Number of consecutive failed polls.
+-- @field failures                Number of failed polls since the last commit of a poll or of an older page.
 -- @field longest_page            Number of elements on the account's longest page.
 -- @field extension               `RebuildablePollState`, packed.
 -- @field has_row                 1 if the contact has a row, or 0.
