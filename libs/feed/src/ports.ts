@@ -9,10 +9,6 @@ import type { NextDue, PollKind } from './poll/poll-queue.js';
  */
 export interface ClaimedRead {
   readonly kind: PollKind;
-  /** Number of consecutive failed reads of this kind (`head` or `deep`) of the contact before this read. */
-  readonly consecutiveFailures: number;
-  /** How long the contact had been overdue when it was claimed, in milliseconds. */
-  readonly overdueMs: number;
   /** The part of the account's request budget that is available to polls, in requests per second. */
   readonly availableForPolls: number;
   /**

@@ -96,7 +96,7 @@ describe('a read of a contact', () => {
       return commit(...parameters);
     };
     const read: ClaimedRead = {
-      ...{ kind: 'head', consecutiveFailures: 0, overdueMs: 0, availableForPolls: 10, lease: 'one' },
+      ...{ kind: 'head', availableForPolls: 10, lease: 'one' },
       ...{ signal: new AbortController().signal, isUpstreamAvailable: true },
       setRenewal: (isOn) => void calls.push(isOn ? 'on' : 'off'),
     };

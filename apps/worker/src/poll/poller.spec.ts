@@ -170,14 +170,12 @@ describe('a worker that polls an account with contacts due for polling', () => {
     await eventually('all contacts are read', () => contacts.started.length === 40);
   });
 
-  it('starts each read with a token for one upstream request and with stored data, such as the number of failed reads of the contact', async () => {
+  it('starts each read with a token for one upstream request, and with the budget that is available to polls', async () => {
     start();
     await settle();
     expect(contacts.reads.get('c_0')).toMatchObject({
       kind: 'head',
       tokenRequestedAt: 7,
-      consecutiveFailures: 2,
-      overdueMs: 3,
       availableForPolls: 60,
     });
   });

@@ -18,7 +18,7 @@ import { RunningReads } from './running-reads.js';
 
 /**
  * Maximum number of concurrent reads in one worker. Upstream may take seconds to answer, and each read keeps
- * one page in memory.
+ * messages in memory: at least one page, and those of several pages until they are committed.
  */
 const MAX_READS = 256;
 /**
@@ -235,11 +235,9 @@ export class Poller {
     { claimed, tokenRequestedAt, availableForPolls }: Claimed,
   ): void {
     const ended = this.reads.start(account, claimed, async (signal, setRenewal): Promise<NextDue> => {
-      const { kind, consecutiveFailures, overdueMs, lease, isUpstreamAvailable, state } = claimed;
+      const { kind, lease, isUpstreamAvailable, state } = claimed;
       const read: ClaimedRead = {
         kind,
-        consecutiveFailures,
-        overdueMs,
         availableForPolls,
         ...{ tokenRequestedAt, signal, lease, setRenewal, isUpstreamAvailable },
         ...(state === undefined ? {} : { state }),

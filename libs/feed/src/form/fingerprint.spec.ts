@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseMessage, type UpstreamMessage } from '#upstream';
 import {
-  differingFieldNames,
+  differingFields,
+  fieldNamesOf,
   FINGERPRINT_FIELDS,
   messageFingerprintOf,
   haveSameMessageContent,
@@ -57,7 +58,7 @@ describe('a message fingerprint', () => {
   ])('differs between the messages %j and %j, and shows that the fields %j changed', (one, other, fields) => {
     const [before, after] = [messageFingerprintOf(shown(one)), messageFingerprintOf(shown(other))];
     expect(haveSameMessageContent(before, after)).toBe(false);
-    expect(differingFieldNames(before, after)).toEqual(fields);
+    expect(fieldNamesOf(differingFields(before, after))).toEqual(fields);
   });
 });
 

@@ -202,11 +202,6 @@ export function haveSameMessageContent(one: Fingerprint, other: Fingerprint): bo
   return one.high === other.high && one.low === other.low;
 }
 
-/** Returns the names of the message fields whose hashes differ between two fingerprints. */
-export function differingFieldNames(before: Fingerprint, after: Fingerprint): FingerprintField[] {
-  return fieldNamesOf(differingFields(before, after));
-}
-
 /**
  * Returns the fields of a message that events report together under the name `other`: all fields except the
  * id, the fields in {@link FIELDS_NAMED_IN_EVENT_CHANGES}, and the flags `read` and `delivered` in the field

@@ -9,7 +9,6 @@ describe('the forecast of detection delays', () => {
     expect(forecast?.meanMs).toBeCloseTo(50_000, -2);
     expect(forecast?.p50Ms).toBeCloseTo(50_000, -2);
     expect(forecast?.p95Ms).toBeCloseTo(95_000, -2);
-    expect(forecast?.p99Ms).toBeCloseTo(99_000, -2);
   });
 
   it('has shorter delays with twice the budget and longer delays with half the budget', () => {
@@ -21,7 +20,7 @@ describe('the forecast of detection delays', () => {
     const [half, same, twice] = [5, 10, 20].map((budget) =>
       forecastDetectionDelay(histogram, budget, BOUNDS),
     );
-    for (const key of ['meanMs', 'p50Ms', 'p95Ms', 'p99Ms'] as const) {
+    for (const key of ['meanMs', 'p50Ms', 'p95Ms'] as const) {
       expect(half?.[key]).toBeGreaterThan(same?.[key] ?? Infinity);
       expect(same?.[key]).toBeGreaterThan(twice?.[key] ?? Infinity);
     }

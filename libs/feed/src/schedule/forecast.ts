@@ -6,7 +6,6 @@ export interface DelayForecast {
   meanMs: number;
   p50Ms: number;
   p95Ms: number;
-  p99Ms: number;
 }
 
 /**
@@ -51,7 +50,6 @@ export function forecastDetectionDelay(
     meanMs: Math.round(meanMs),
     p50Ms: percentile(shares, 0.5),
     p95Ms: percentile(shares, 0.95),
-    p99Ms: percentile(shares, 0.99),
   };
 }
 
