@@ -69,6 +69,7 @@ async function listContacts(store: RedisFeedStore, count: number): Promise<void>
       skipped: 0,
       upstream: 'a',
       service: 'a',
+      isReplaced: false,
       events: [],
     },
     unreadable: { count: 0, at: 0, base: 0, rises: [] },

@@ -45,6 +45,8 @@ export interface KnownContacts {
    * contacts are lost; {@link listedAt} is absent in that case.
    */
   wasListedBefore: boolean;
+  /** True if only a part of a list was committed whose new contacts replace the known ones; see {@link ListCommit}. */
+  isReplacing: boolean;
   /**
    * When a read of the contact list first found so many contacts missing that an outage of upstream is likely, in
    * milliseconds since 1970 by Redis' clock. Absent if no outage is likely.
@@ -179,6 +181,8 @@ export interface ListCommit {
    * milliseconds since 1970 by Redis' clock. Absent if no outage is likely.
    */
   suspectSince?: number;
+  /** True if the new contacts of the list replace the known ones, so that they emit no events. */
+  isReplaced: boolean;
   /** Events that concern the account as a whole instead of one contact. */
   events: readonly NewEvent[];
 }

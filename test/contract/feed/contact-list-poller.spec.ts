@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ContactListPoller, type FeedSource, type FeedStore } from '#feed';
+import { ContactListPoller, type FeedSource, type FeedStore, MIN_ABSENCE_UNTIL_DELETED_MS } from '#feed';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { ACCOUNT, FeedHarness } from './feed-harness.js';
 
@@ -255,3 +255,37 @@ describe('the poll schedule', () => {
     expect(await sum()).toBe(5);
   });
 });
+
+describe('a contact list with new ids for all contacts', () => {
+  it('emits only account.suspect, even if a crash interrupts its commit after more than half of the new contacts', async () => {
+    harness.control('contacts', { count: 450 });
+    await harness.list.poll(ACCOUNT);
+    harness.control('upstream-replaced', { keep: 'everything' });
+    const { store } = harness;
+    const interrupted = Object.assign(Object.create(store) as typeof store, {
+      commitContacts: (...[account, commit]: Parameters<FeedStore['commitContacts']>) =>
+        store.commitContacts(account, { ...commit, updates: firstOf(commit.updates, 420) }),
+    });
+    const list = new ContactListPoller(interrupted, harness.source, MIN_ABSENCE_UNTIL_DELETED_MS);
+    await expect(list.poll(ACCOUNT)).rejects.toThrow('crash');
+    expect((await store.knownContacts(ACCOUNT)).contacts.size).toBe(850);
+    await harness.list.poll(ACCOUNT);
+    expect((await store.knownContacts(ACCOUNT)).contacts.size).toBe(900);
+    expect(await harness.eventTypes()).toEqual(['account.suspect']);
+    const id = harness.createContact('+15551234567');
+    await harness.list.poll(ACCOUNT);
+    expect((await harness.deliveredEvents()).slice(1)).toMatchObject([
+      { type: 'contact.created', contactId: id },
+    ]);
+  });
+});
+
+/** Yields the first elements, then fails. */
+async function* firstOf<T>(elements: Iterable<T> | AsyncIterable<T>, count: number): AsyncGenerator<T> {
+  let left = count;
+  for await (const element of elements) {
+    if (left === 0) throw new Error('crash');
+    left -= 1;
+    yield element;
+  }
+}

@@ -40,7 +40,7 @@ async function listContacts(ids: readonly string[], suspectSince?: number): Prom
   const isCommitted = await store.commitContacts('default', {
     ...{ version, redisRun, startedAt: listedAt, listedAt },
     ...{ skipped: 0, unreadable: { count: 0, at: 0, base: 0, rises: [] } },
-    ...{ upstream: 'test', service: 'test' },
+    ...{ upstream: 'test', service: 'test', isReplaced: false },
     updates: ids.map(contact) as never,
     ...(suspectSince === undefined ? {} : { suspectSince }),
     events: [],

@@ -191,7 +191,9 @@ export class ContactListPoller {
     // for days, and a contact that first appears in a later suspect list is really new.
     const isReplaced =
       isOtherService ||
-      (isSuspect && suspectBefore === undefined && 2 * list.reader.newCount >= missing.length);
+      (isSuspect &&
+        suspectBefore === undefined &&
+        (known.isReplacing || 2 * list.reader.newCount >= missing.length));
     const verdict: ListVerdict = {
       ...{ known, endedAt, tracker, missing, isReplaced },
       areSomeUnscheduled: list.reader.present > known.scheduled,
@@ -217,6 +219,7 @@ export class ContactListPoller {
       service: serviceOf(known, upstream, isOtherService),
       updates: this.updates(account, list, verdict),
       ...(isSuspect ? { suspectSince: suspectBefore ?? known.now } : {}),
+      isReplaced,
       events: suspicion === undefined ? [] : [suspicion],
     });
     if (done && list.skipped > (known.unreadable?.count ?? 0))

@@ -79,6 +79,7 @@ interface ListReply {
   skipped: string | null;
   upstream: string | null;
   unreadable: string | null;
+  replacing: string | null;
   services: unknown[];
 }
 
@@ -112,7 +113,7 @@ export class RedisFeedStore implements FeedStore {
       suspectAt,
       ...last
     } = reply as ListReply;
-    const { count, skipped, upstream, unreadable, services } = last;
+    const { count, skipped, upstream, unreadable, replacing, services } = last;
     const contacts = await this.listedContacts(keys('contacts'));
     const lost = Number(count ?? 0) > 0 && contacts.size === 0;
     return {
@@ -124,6 +125,7 @@ export class RedisFeedStore implements FeedStore {
       // as the first contact list.
       ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
       wasListedBefore: listedAt != null,
+      isReplacing: replacing != null && replacing === version,
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
       ...(deletionsConfirmedAt == null ? {} : { deletionsConfirmedAt: Number(deletionsConfirmedAt) }),
       ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),
@@ -182,7 +184,7 @@ export class RedisFeedStore implements FeedStore {
     account: string,
     { version, redisRun, startedAt, listedAt, upstream, service, ...commit }: ListCommit,
   ): Promise<boolean> {
-    const { skipped, unreadable, updates, suspectSince, events } = commit;
+    const { skipped, unreadable, updates, suspectSince, isReplaced, events } = commit;
     const keys = this.keys(account);
     const shared = {
       contacts: keys('contacts'),
@@ -214,6 +216,7 @@ export class RedisFeedStore implements FeedStore {
           upstream,
           service,
           unreadable: serializeUnreadableElementHistory(unreadable),
+          replaces: isReplaced ? 'yes' : '',
           rowsKept: this.rowsKept,
           changes: [
             ...part.flatMap(contactArguments),

@@ -28,6 +28,7 @@
 -- @arg upstream       Hash of the upstream address from which the list was read.
 -- @arg service        Hash of the earliest known address of the same service.
 -- @arg unreadable     History of unreadable elements.
+-- @arg replaces       'yes' if the new contacts of the list replace the known ones, or ''.
 -- @arg rows_kept      'on' if rows are kept, or 'off'.
 -- @args changes       For each contact: id; contact as listed; raw text or ''; time after which messages are
 --                     emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
@@ -86,7 +87,11 @@ for i = 1, tonumber(count) do
 end
 -- A list without changes keeps the version, so that concurrent commits are not refused.
 if tonumber(count) > 0 or #ARGV > at + 1 then redis.call('HSET', list, 'version', version + 1) end
+-- If a crash prevents the commit of the other parts, the next list has too few new contacts to look like a
+-- replacement. `replacing` is the version after the latest part.
+if listed_at == '' and replaces == 'yes' then redis.call('HSET', list, 'replacing', version + 1) end
 if listed_at ~= '' then
+  redis.call('HDEL', list, 'replacing')
   redis.call('HSET', list, 'listedAt', listed_at, 'skipped', skipped, 'readAt', read_at,
     'upstream', upstream, 'unreadableListed', unreadable)
   redis.call('HDEL', list, 'listFault', 'listFaultSince')

@@ -14,12 +14,14 @@
 -- @field skipped                 Number of unreadable elements in the last list.
 -- @field upstream                Hash of the upstream address from which the last list was read.
 -- @field unreadable              History of unreadable elements.
+-- @field replacing               Version of the list after the latest part of an unfinished commit whose new contacts
+--                                replace the known ones.
 -- @field services                Pairs of an upstream address and its service.
 --- @include "includes/due-at.lua"
 --- @include "includes/revision-floor.lua"
 
 local state = redis.call('HMGET', list, 'version', 'listedAt', 'suspectSince', 'believedAt', 'suspectAt', 'count',
-  'skipped', 'upstream', 'unreadableListed')
+  'skipped', 'upstream', 'unreadableListed', 'replacing')
 local reply = {due_at(0), revision_floor(list), redis_run(), unpack(state)}
 reply[#reply + 1] = redis.call('HGETALL', upstreams)
 return reply
