@@ -117,7 +117,7 @@ async function commitMessage(store: RedisFeedStore, n: number, at: number, text:
         data: { contactId, message },
       },
     ],
-    numbers: [numberOf(n)],
+    numbers: new Map([[numberOf(n), at]]),
     row: {
       isNew: false,
       entries: [

@@ -196,6 +196,7 @@ export class RedisFeedStore implements FeedStore {
       upstreams: keys('upstreams'),
       ...eventLogRedisKeys(keys),
       ...redisKeysOfContactsByPhoneNumber(keys),
+      numberTimes: keys('numbers', 'times'),
       ...rowRedisKeys(keys),
     };
     let expected = version;
@@ -329,6 +330,8 @@ export class RedisFeedStore implements FeedStore {
         rates: keys('polls', 'rates'),
         ...eventLogRedisKeys(keys),
         ...redisKeysOfContactsByPhoneNumber(keys),
+        numberTimes: keys('numbers', 'times'),
+        contacts: keys('contacts'),
         ...rowRedisKeys(keys),
         ...pollReportRedisKeys(keys, report.startedAt),
       },
@@ -355,7 +358,7 @@ export class RedisFeedStore implements FeedStore {
         rowIsNew: row.isNew ? 'new' : '',
         changes: [
           ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
-          ...lengthAndItems(numbers),
+          ...[numbers.size, ...[...numbers].flat()],
           ...rowUpdateLuaArguments(row),
           ...lengthAndItems(row.words ?? []),
           ...lengthAndItems(row.fieldNumbers ?? []),
