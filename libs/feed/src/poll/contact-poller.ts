@@ -243,6 +243,8 @@ export class ContactPoller {
   ): Promise<HeadCommit> {
     let alreadyRead = firstPage;
     const { account, contactId, state, resync } = start;
+    // The commit is refused if a snapshot has changed since it was read.
+    const snapshots = new Map<string, KnownMessage>();
     const head = await readNewestMessages(
       {
         read: (page, limit) => {
@@ -251,10 +253,12 @@ export class ContactPoller {
           if (given !== undefined && page === 1 && limit === given.limit) return pageOf(given);
           return this.source.listMessages(account, contactId, page, limit, purpose);
         },
-        known: async (ids) =>
-          resync === undefined
-            ? new Set((await this.store.knownMessages(account, contactId, ids)).keys())
-            : new Set(),
+        known: async (ids) => {
+          if (resync !== undefined) return new Set();
+          const known = await this.store.knownMessages(account, contactId, ids);
+          for (const [id, message] of known) snapshots.set(id, message);
+          return new Set(known.keys());
+        },
       },
       planOf(start),
     );
@@ -263,7 +267,7 @@ export class ContactPoller {
       const reading = readingOf(head, start, true);
       return { reading, isCommitted: await this.committer.commit(replaced, reading, new Map(), 'head') };
     }
-    const known = await this.snapshotsOf(start, head);
+    const known = await this.snapshotsOf(start, head, snapshots);
     const unsettledRead = this.showsAllUnsettled(start, head, known);
     const reading = {
       ...readingOf(head, start, isHeadDisturbed(state, head, known.served)),
@@ -273,15 +277,16 @@ export class ContactPoller {
     return { reading, isCommitted };
   }
 
+  /** @param snapshots snapshots of the messages that were read, as far as they are known */
   private async snapshotsOf(
     { account, contactId, state, resync }: PollStart,
     { served }: HeadRead,
+    snapshots: ReadonlyMap<string, KnownMessage>,
   ): Promise<HeadSnapshots> {
-    if (resync !== undefined) return { served: new Map() };
-    const ids = served.map(({ id }) => id);
     const { flagCheckDueAt } = state.pollState;
-    if (flagCheckDueAt === undefined || flagCheckDueAt > state.now)
-      return { served: await this.store.knownMessages(account, contactId, ids) };
+    if (resync !== undefined || flagCheckDueAt === undefined || flagCheckDueAt > state.now)
+      return { served: snapshots };
+    const ids = served.map(({ id }) => id);
     const all = await this.store.allKnownMessages(account, contactId);
     return {
       all,
