@@ -198,7 +198,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   patched(
     'two reads within a minute are enough for a deletion',
     'diff/absence.ts',
-    'input.now - before.missingSince < input.minApartMs',
+    'input.startedAt - before.missingSince < input.minApartMs',
     'input.now - before.missingSince < 0',
   ),
   patched(
