@@ -365,6 +365,19 @@ describe('a send in a conversation', () => {
     expect(await harness.ownerOf(NUMBER)).toBe(other);
   });
 
+  it('stays with its contact if another contact used the phone number earlier; that conversation has the number too', async () => {
+    const { harness } = here;
+    const { contactId } = await here.createKnownContact(1);
+    const other = harness.createContact(OTHER_NUMBER);
+    create(other, 'outbound', 1_000);
+    await harness.sweep();
+    const timestamp = Date.now() - 30 * 86_400_000;
+    harness.createMessages(other, { direction: 'inbound', timestamp, fields: { from: NUMBER } });
+    await harness.sweep();
+    expect(await harness.ownerOf(NUMBER)).toBe(contactId);
+    expect(await row(other)).toMatchObject({ phoneNumbers: [OTHER_NUMBER, NUMBER] });
+  });
+
   it('is shown under its phone number if the contact that most recently used the number is not in the contact list', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(1);

@@ -15,8 +15,9 @@ local function has_number(list, number)
   return false
 end
 
+-- Returns true if the numbers of the row changed.
 local function use_number(id, row, number, is_last)
-  if number == '' then return end
+  if number == '' then return false end
   row.n = row.n or {}
   local at
   for i, known in ipairs(row.n) do
@@ -24,14 +25,15 @@ local function use_number(id, row, number, is_last)
   end
   if not at then
     if #row.n >= MAX_NUMBERS then
-      if not is_last then return end
+      if not is_last then return false end
       local dropped = table.remove(row.n)
       if not has_number(row.c, dropped) then change_number_words('ZREM', dropped, id) end
     end
     change_number_words('ZADD', number, id)
-  elseif at == 1 or not is_last then return end
+  elseif at == 1 or not is_last then return false end
   if at then table.remove(row.n, at) end
   table.insert(row.n, is_last and 1 or #row.n + 1, number)
+  return true
 end
 
 -- Returns the search words that the arguments from `first` to `last` name, each after a space, or nil.
@@ -134,7 +136,7 @@ local function put_messages(id, row, first, count)
         row.m = {time, message, (kind == 'out' and 'o') or (kind == 'other' and 'n') or 'i', preview}
         changed = true
       end
-      use_number(id, row, number, is_last)
+      changed = use_number(id, row, number, is_last) or changed
       if send_id ~= '' and number ~= '' then hide_send(number, send_id) end
     end
   end
