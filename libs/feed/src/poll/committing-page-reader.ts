@@ -30,10 +30,10 @@ const MAX_HELD_PAGES = 50;
 export const MAX_COMMIT_CONFLICTS = 5;
 
 /**
- * If upstream returns none of this number of messages at the beginning of a page, it is probably down. To spare
- * upstream, the read then ends.
+ * If upstream returns none of the messages of a page with at least this number of messages, they are not the cause:
+ * upstream is probably down.
  */
-const MAX_UNREADABLE_MESSAGES = 5;
+const MIN_MESSAGES_OF_OUTAGE = 5;
 
 /** Which contact's pages of messages are read, for which purpose, and how failed pages are retried. */
 export interface PagesTask {
@@ -205,8 +205,8 @@ export class CommittingPageReader {
   /**
    * Reads a page that upstream fails to return because of one of its messages. Requests smaller and smaller
    * parts of the page to find and skip this message, and commits each part on its own.
-   * @throws the failure of the page if no message of the page can be read, or none of its first
-   * {@link MAX_UNREADABLE_MESSAGES}, because then the cause is not a single message
+   * @throws the failure of the page if no message of the page can be read, because then the cause is not a
+   * single message; not for a small page that was requested with a limit below the documented one
    */
   async takeParts(page: number, limit: number, { failure }: FailedPageRead): Promise<PageRead | undefined> {
     if (!mayBeCausedBySingleMessage(failure)) throw failure;
@@ -216,14 +216,12 @@ export class CommittingPageReader {
     for (let part = search.next(); part !== undefined; part = search.next()) {
       const read = await this.takePart(part, search);
       if (read === undefined) return undefined;
-      if (read === 'smaller') continue;
-      parts.push(read);
-      const { ids, count } = this.reader.joined(parts, limit);
-      if (ids.length === 0 && count >= MAX_UNREADABLE_MESSAGES) throw failure;
+      if (read !== 'smaller') parts.push(read);
     }
     const whole = this.reader.joined(parts, limit);
     if (whole.count > 0) this.previousCount = whole.count;
-    if (whole.ids.length === 0 && limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE) throw failure;
+    const isLarge = limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE || whole.count >= MIN_MESSAGES_OF_OUTAGE;
+    if (whole.ids.length === 0 && isLarge) throw failure;
     return whole;
   }
 
