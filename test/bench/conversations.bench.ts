@@ -117,7 +117,7 @@ async function commitMessage(store: RedisFeedStore, n: number, at: number, text:
         data: { contactId, message },
       },
     ],
-    numbers: new Map([[numberOf(n), at]]),
+    numbers: [numberOf(n)],
     row: {
       isNew: false,
       entries: [

@@ -446,8 +446,8 @@ const ROW_MUTANTS: readonly Mutant[] = [
   patched(
     'a number leads to the first contact that used it',
     'redis/lua/includes/note-number.lua',
-    'local takes_over = is_latest or not is_present(first)',
-    'local takes_over = not is_present(first)',
+    '  if by_message then\n',
+    '  if false then\n',
   ),
   patched(
     'a change of an old message moves its number',

@@ -59,8 +59,6 @@ export class RowOracle {
   private readonly lingering = new Set<string>();
   /** The contact to which a number leads. Undefined if a read leaves that open. */
   private readonly owners = new Map<string, string | undefined>();
-  /** Time of the latest message with a number; Infinity if a message without a timestamp has the number. */
-  private readonly usedAt = new Map<string, number>();
   private readonly shownBefore = new Map<string, { content: string; revision: number }>();
 
   /** Records a committed contact list with its events. */
@@ -343,13 +341,9 @@ export class RowOracle {
     const number = numberOf(form);
     if (number === undefined) return;
     contact.numbers.add(number);
-    const last = this.usedAt.get(number) ?? -Infinity;
-    const { timestamp: at = Infinity } = form;
-    this.usedAt.set(number, Math.max(last, at));
-    // Only a new message uses its number. An earlier message than that of another contact leaves open what is stored.
-    if (isUsed === true && at >= last) this.owners.set(number, contactId);
-    else if (isUsed !== undefined && this.owners.get(number) !== contactId)
-      this.owners.set(number, undefined);
+    // Only a new message uses its number.
+    if (isUsed === true) this.owners.set(number, contactId);
+    else if (isUsed === false && this.owners.get(number) !== contactId) this.owners.set(number, undefined);
   }
 
   private noteUnread(contact: RowContact, events: readonly ReceivedEvent[]): void {

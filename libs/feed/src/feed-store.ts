@@ -352,11 +352,8 @@ export interface PollCommit {
   longestPage?: number;
   /** Number of unreadable elements that this poll found for the first time. */
   unreadable: number;
-  /**
-   * The contact's own phone numbers, taken from the new and reappeared messages of this poll, each with the time of the
-   * latest of these messages by upstream's clock, in milliseconds since 1970.
-   */
-  numbers: ReadonlyMap<string, number>;
+  /** The contact's own phone numbers, taken from the new and reappeared messages of this poll. */
+  numbers: readonly string[];
   /** Changes of the contact's conversation row. */
   row: RowUpdate;
   /** Measurements of the poll, which are added to the account's statistics. */

@@ -48,7 +48,7 @@ async function commitArrivals(
     },
     ...{ known: new Map(), events: [], pollState: state.pollState, bucket: 1, dueInMs: 1_000, unreadable: 0 },
     ...{ extension: state.extension, baseline: 'unchanged', deep: 'unchanged' },
-    numbers: new Map(),
+    numbers: [],
     row: NO_ROW_UPDATE,
     report: {
       startedAt: state.now - tookMs,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { accountKeys } from '#platform';
 import { ACCOUNT } from './feed-harness.js';
-import { DAY_MS, NUMBER, WithFeedHarness } from './with-feed-harness.js';
+import { NUMBER, WithFeedHarness } from './with-feed-harness.js';
 
 const here = new WithFeedHarness();
 
@@ -25,35 +25,6 @@ describe('the contacts of a phone number', () => {
     harness.control('contacts/edit', { contactId: named, name: 'Renamed' });
     await harness.sweep();
     expect(await ownersOf()).toEqual([own, named, third]);
-  });
-
-  it('begin with the contact whose message used the number last, even if another contact is read later', async () => {
-    const { harness } = here;
-    const [one, two] = [harness.createContact(NUMBER), harness.createContact('+15550000001')];
-    const fromNumber = { direction: 'inbound', fields: { from: NUMBER } };
-    harness.createMessages(one);
-    harness.createMessages(two, { ...fromNumber, timestamp: Date.now() - 365 * DAY_MS });
-    await harness.list.poll(ACCOUNT);
-    for (const contactId of [one, two]) await harness.polls.poll(ACCOUNT, contactId);
-    expect(await ownersOf()).toEqual([one, two]);
-    harness.createMessages(two, fromNumber);
-    await harness.polls.poll(ACCOUNT, two);
-    expect(await ownersOf()).toEqual([two, one]);
-  });
-
-  it('begin with a contact that is not deleted, as soon as its fields are read', async () => {
-    const { harness } = here;
-    const own = harness.createContact(NUMBER);
-    harness.createMessages(own);
-    await harness.sweep();
-    harness.control('contacts/delete', { contactId: own });
-    await harness.list.poll(ACCOUNT);
-    harness.store.aheadMs = 3_600_000;
-    await harness.list.poll(ACCOUNT);
-    const next = harness.createContact(NUMBER);
-    await harness.list.poll(ACCOUNT);
-    const numbers = accountKeys(harness.prefix, ACCOUNT)('numbers');
-    expect(await harness.redis.hget(numbers, NUMBER)).toBe(next);
   });
 
   it('are limited to twenty stored contacts; a contact with messages from or to the number takes precedence', async () => {

@@ -333,7 +333,7 @@ describe('during an outage that looks like an empty account,', () => {
     const committed = await harness.store.commitPoll(ACCOUNT, contactId, {
       ...{ version, redisRun, expediteRequests, pollState, extension, suspicion: now },
       ...{ deletesSnapshots: false, known: new Map(), events: [], bucket: 1, dueInMs: 1_000, unreadable: 0 },
-      ...{ baseline: 'unchanged', deep: 'unchanged', numbers: new Map(), row: NO_ROW_UPDATE },
+      ...{ baseline: 'unchanged', deep: 'unchanged', numbers: [], row: NO_ROW_UPDATE },
       report: { startedAt: now, arrivals: [], interval: { min: 50, max: 60_000 } },
     });
     expect(committed).toBeDefined();

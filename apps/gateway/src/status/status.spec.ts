@@ -128,7 +128,7 @@ describe('the status of an account', () => {
         deletesSnapshots: false,
         known: new Map(),
         events: [],
-        numbers: new Map(),
+        numbers: [],
         row: NO_ROW_UPDATE,
       },
       ...{ extension, baseline: 'unchanged', deep: 'unchanged', bucket: 1, dueInMs: 1_000, unreadable: 0 },

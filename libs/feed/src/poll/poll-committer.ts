@@ -199,10 +199,7 @@ export class PollCommitter {
       deep: this.nextReads.ofOlderMessages(start, reading, pollState, kind),
       // Phone numbers are taken only from new and reappeared messages. A change of an old message does not
       // show who owns the phone number now.
-      numbers: numbersIn(
-        reading.served.filter(({ id }) => next.has(id) && known.get(id)?.deleted !== false),
-        state.now + reading.upstreamAheadMs,
-      ),
+      numbers: numbersIn(reading.served.filter(({ id }) => next.has(id) && known.get(id)?.deleted !== false)),
       row,
       report: {
         startedAt: state.now,
@@ -504,17 +501,13 @@ function changeForBinder(
 
 /**
  * Returns the contact's own phone numbers: the recipients of outbound messages and the senders of inbound
- * messages. The value is the time of the latest message with this number, in milliseconds since 1970.
- * @param upstreamNow current time by upstream's clock: the time of a message without a timestamp, or with a later one
+ * messages.
  */
-function numbersIn(messages: readonly UpstreamMessage[], upstreamNow: number): ReadonlyMap<string, number> {
-  const numbers = new Map<string, number>();
-  for (const { direction, from, to, timestamp = upstreamNow } of messages) {
-    const number = direction === 'outbound' ? to : direction === 'inbound' ? from : undefined;
-    if (number === undefined) continue;
-    numbers.set(number, Math.max(numbers.get(number) ?? 0, Math.round(Math.min(timestamp, upstreamNow))));
-  }
-  return numbers;
+function numbersIn(messages: readonly UpstreamMessage[]): string[] {
+  const numbers = messages.map(({ direction, from, to }) =>
+    direction === 'outbound' ? to : direction === 'inbound' ? from : undefined,
+  );
+  return [...new Set(numbers.filter((number) => number !== undefined))];
 }
 
 function resyncEvent(contactId: string, { version }: ContactState, reason: string): NewEvent {

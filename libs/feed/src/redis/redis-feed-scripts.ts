@@ -25,20 +25,17 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
 export const readContactListStateScript = LuaScript.from(import.meta.url, 'lua/read-list.lua');
 export const readContactPollStateScript = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
-export const commitPollScript = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', {
-  ...POLL_REPORT_LUA_CONSTANTS,
-  ...LISTED_CONTACT_STATUS_BITS,
-});
+export const commitPollScript = LuaScript.from(
+  import.meta.url,
+  'lua/commit-poll.lua',
+  POLL_REPORT_LUA_CONSTANTS,
+);
 export const commitUnchangedPollsScript = LuaScript.from(
   import.meta.url,
   'lua/commit-unchanged-polls.lua',
   POLL_REPORT_LUA_CONSTANTS,
 );
-export const commitContactsScript = LuaScript.from(
-  import.meta.url,
-  'lua/commit-contacts.lua',
-  LISTED_CONTACT_STATUS_BITS,
-);
+export const commitContactsScript = LuaScript.from(import.meta.url, 'lua/commit-contacts.lua');
 export const recordContactListFailureScript = LuaScript.from(
   import.meta.url,
   'lua/record-contact-list-failure.lua',

@@ -196,7 +196,6 @@ export class RedisFeedStore implements FeedStore {
       upstreams: keys('upstreams'),
       ...eventLogRedisKeys(keys),
       ...redisKeysOfContactsByPhoneNumber(keys),
-      numberTimes: keys('numbers', 'times'),
       ...rowRedisKeys(keys),
     };
     let expected = version;
@@ -330,8 +329,6 @@ export class RedisFeedStore implements FeedStore {
         rates: keys('polls', 'rates'),
         ...eventLogRedisKeys(keys),
         ...redisKeysOfContactsByPhoneNumber(keys),
-        numberTimes: keys('numbers', 'times'),
-        contacts: keys('contacts'),
         ...rowRedisKeys(keys),
         ...pollReportRedisKeys(keys, report.startedAt),
       },
@@ -358,7 +355,7 @@ export class RedisFeedStore implements FeedStore {
         rowIsNew: row.isNew ? 'new' : '',
         changes: [
           ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
-          ...[numbers.size, ...[...numbers].flat()],
+          ...lengthAndItems(numbers),
           ...rowUpdateLuaArguments(row),
           ...lengthAndItems(row.words ?? []),
           ...lengthAndItems(row.fieldNumbers ?? []),

@@ -8,7 +8,6 @@
 -- @key due            Sorted set of contacts by when they are polled next, in ms.
 -- @key numbers        Hash from a phone number to its most likely contact.
 -- @key other_numbers  Hash from a phone number to its other contacts, as JSON.
--- @key number_times   Hash from a phone number to the time and the contact of its latest message.
 -- @key suspects       Hash from a contact to the time since which its messages are suspect.
 -- @key deep           Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key rates          Hash from a bucket of message rates to its number of contacts.
@@ -82,7 +81,7 @@ for i = 1, tonumber(count) do
   local number_count = tonumber(ARGV[at + 6])
   local adopted = {}
   for n = at + 7, at + 6 + number_count do
-    if note_number(ARGV[n], id) then adopted[#adopted + 1] = ARGV[n] end
+    if note_number(numbers, other_numbers, ARGV[n], id, false) then adopted[#adopted + 1] = ARGV[n] end
   end
   at = list_row(id, present == 'yes', raw ~= '', at + 7, number_count, adopted)
 end

@@ -15,8 +15,6 @@
 -- @key facts              Hash of the statistics of the account's polls.
 -- @key slot               Hash of the detection delays in the current time slot.
 -- @key other_numbers      Hash from a phone number to its other contacts, as JSON.
--- @key number_times       Hash from a phone number to the time and the contact of its latest message.
--- @key contacts           Hash from a contact's id to the contact as it was listed.
 -- @key rows               Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @key row_order          Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_sends          Hash from a phone number to the part of a row that the sends to it decide, as JSON.
@@ -43,11 +41,10 @@
 -- @arg longest_page       Length of a page that is longer than the account's longest, or ''.
 -- @arg rows_kept          'on' if rows are kept, or 'off'.
 -- @arg row_is_new         'new' if the contact has no row yet, or ''.
--- @args changes           Pairs of a message's id and what is known about it; number of phone numbers; pairs of a phone
---                         number and the time of its latest message in ms; changes of the row
---                         (`rowUpdateLuaArguments`); number of search words of a new row; words; number of phone
---                         numbers in the contact's fields; numbers; the report (`pollReportLuaArguments`); events to
---                         append (`appendEventsLuaArguments`).
+-- @args changes           Pairs of a message's id and what is known about it; number of phone numbers; phone
+--                         numbers; changes of the row (`rowUpdateLuaArguments`); number of search words of a new row;
+--                         words; number of phone numbers in the contact's fields; numbers; the report
+--                         (`pollReportLuaArguments`); events to append (`appendEventsLuaArguments`).
 -- @reply                  Detection delays of the new messages as texts in ms, or 0 if the contact changed since it was
 --                         read.
 --- @include "@events/lua/includes/append-events.lua"
@@ -79,8 +76,8 @@ for _ = 1, tonumber(message_count) do
 end
 local count = tonumber(ARGV[at])
 local adopted, released = {}, {}
-for i = at + 1, at + 2 * count, 2 do
-  local is_new, before = note_number(ARGV[i], contact_id, ARGV[i + 1])
+for i = at + 1, at + count do
+  local is_new, before = note_number(numbers, other_numbers, ARGV[i], contact_id, true)
   if is_new then
     adopted[#adopted + 1] = ARGV[i]
     released[#released + 1] = before or nil
@@ -112,7 +109,7 @@ if due_in ~= '' then
   -- polls under way are then refused because of the version, so none of them compares its number with the reset one.
   if poll_state ~= '' then redis.call('HDEL', contact, 'hastened', 'hastenedTo') end
 end
-local report = commit_row(contact_id, at + 2 * count + 1, scheduled, adopted, released)
+local report = commit_row(contact_id, at + count + 1, scheduled, adopted, released)
 local first_event, delays = record_report(facts, slot, report)
 append_events(first_event)
 return delays

@@ -5,6 +5,8 @@
 -- @key contacts        Hash from a contact's id to the contact as it was listed.
 -- @key list            Hash of the contact list as it was last read.
 -- @key due             Sorted set of contacts by when they are polled next, in ms.
+-- @constant DELETED    Status bit of a deleted contact, in the first byte of the contact as it was listed.
+-- @constant ALL_BITS   All status bits together. A first byte above this number is damaged.
 -- @arg contact_prefix  Prefix of the keys of the contacts' records, in the slot of the keys.
 -- @arg due_in          In how many ms the contacts are due at the latest.
 -- @args phone_numbers  The phone numbers.
@@ -12,8 +14,11 @@
 -- @field expedited     Number of phone numbers whose contact was found.
 -- @field wished        1 if a read of the contact list was requested, else 0.
 --- @include "includes/due-at.lua"
---- @include "includes/is-present.lua"
 
+local function is_present(id)
+  local status_bits = string.byte(redis.call('HGET', contacts, id) or '') or 0
+  return status_bits > ALL_BITS or status_bits % (2 * DELETED) < DELETED
+end
 local function contact_of(number)
   local first = redis.call('HGET', numbers, number)
   if first and is_present(first) then return first end
