@@ -89,35 +89,6 @@ describe('a send', () => {
     expect(await find(due)).toMatchObject({ status: 'scheduled' });
   });
 
-  it.each([
-    ['queued', 0],
-    ['scheduled', 2_000],
-  ])(
-    'that is cancelled while it is %s stays cancelled, but is bound to its message if Redis lost the record of the POST',
-    async (status, delayMs) => {
-      const id = await accept(delayMs === 0 ? {} : { sendAt: Date.now() + delayMs });
-      const before = await memory();
-      await eventually('the send was queued', async () => {
-        await rounds().promote(ACCOUNT);
-        return (await find(id)).status === 'queued';
-      });
-      await relayUntil(id, 'accepted');
-      await before.restore(relay.redis);
-      expect(await find(id)).toMatchObject({ status });
-      expect(await relay.intake.cancel(ACCOUNT, id)).toMatchObject({ status: 'cancelled' });
-      await relay.harness.sweep();
-      expect(await find(id)).toMatchObject({ status: 'cancelled', messageId: expect.any(String) });
-      expect(await sendIdsOfSentMessages()).toEqual([id]);
-    },
-  );
-
-  it('that is cancelled awaits no message if it was stored after the last Redis restart, or is not due', async () => {
-    const later = await accept({ sendAt: Date.now() + 3_600_000 });
-    await (await memory()).restore(relay.redis);
-    for (const id of [later, await accept()]) await relay.intake.cancel(ACCOUNT, id);
-    expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toEqual([]);
-  });
-
   it('that was queued before a Redis restart is looked up first, and then posted once', async () => {
     const [one, two] = [await accept({ message: 'n0' }), await accept({ message: 'n1' })];
     await (await memory()).restore(relay.redis);

@@ -17,12 +17,7 @@ import {
   SendNotResolvableError,
 } from './send-service.js';
 import { transitionResult } from './send-transitions.js';
-import {
-  REDIS_CLOCK_TOLERANCE_MS,
-  type SendRecord,
-  fieldsKeptAcrossTransitions,
-  toPublicSendWithLookups,
-} from './send-record.js';
+import { type SendRecord, fieldsKeptAcrossTransitions, toPublicSendWithLookups } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
 /** Maximum number of times that other processes may change a send during one update. After that, the update fails. */
@@ -88,21 +83,10 @@ export class StoreBackedSendService implements SendService {
   }
 
   async cancel(account: string, id: string): Promise<Send | undefined> {
-    const now = await this.store.now(account);
-    let rejected: SendRecord | undefined;
-    const record = await this.change(account, id, (current) => {
-      const { order, state } = current;
+    const record = await this.change(account, id, ({ state }) => {
       if (transitionResult(state.status, 'cancelled') === undefined)
         throw new SendNotCancellableError(state.status);
-      const change = { transition: 'cancelled', state: fieldsKeptAcrossTransitions(state) } as const;
-      const isDue = state.status === 'queued' || (order.sendAt ?? 0) <= now + REDIS_CLOCK_TOLERANCE_MS;
-      if (!isDue) return change;
-      // If the store rejects the change although the send has not changed, Redis has restarted since the send was
-      // stored, and may have lost the record of a POST.
-      const isOfEarlierRun =
-        state.revision === rejected?.state.revision && state.step === rejected.state.step;
-      rejected = current;
-      return isOfEarlierRun ? { ...change, mayHaveLostPost: true } : { ...change, redisRun: 'mustMatch' };
+      return { transition: 'cancelled', state: fieldsKeptAcrossTransitions(state) };
     });
     return record === undefined ? undefined : toPublicSendWithLookups(record);
   }
