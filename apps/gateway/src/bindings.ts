@@ -47,6 +47,7 @@ import {
   BullmqRelayJobs,
   AgendaNotifyingRelayStore,
   ProbeTriggeringUpstreamHealth,
+  RelayJobsWithReconciliation,
   RedisIdempotencyKeys,
   RedisSendList,
   type SendService,
@@ -244,7 +245,7 @@ function sendsOf(
       new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
     ),
     new RedisIdempotencyKeys(redis, prefix),
-    jobs,
+    new RelayJobsWithReconciliation(jobs, relay.hints),
     async (account) => {
       const found = await accounts.find(account);
       return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);

@@ -62,11 +62,6 @@ async function apply(record: SendRecord, change: Omit<StateChange, 'state'>): Pr
 }
 
 describe('the check for due lanes', () => {
-  it('is scheduled when a send is stored, because the wake-up job of its lane may be lost', async () => {
-    await insert();
-    expect(announced).toEqual([['reconcile', expect.any(Number)]]);
-  });
-
   it('is scheduled before scheduled sends are moved to their lanes, because the worker may die right afterwards', async () => {
     const order = { id: newId('snd'), phoneNumber: '+15551234567', type: 'text', message: 'Hi' };
     await store.insert(ACCOUNT, { ...order, sendAt: Date.now() - 1 });
