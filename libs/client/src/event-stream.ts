@@ -139,8 +139,10 @@ export class EventStream implements AsyncIterable<Event> {
         if (!isTransientError(error)) throw error;
         this.options.onDisconnect?.();
         if (hasLasted(startedAt)) failures = -1;
-        const { retryAfterMs = backoffMs(failures) } = error instanceof TidingsError ? error : {};
-        await pause(Math.min(retryAfterMs, MAX_RETRY_AFTER_MS), signal).catch(() => undefined);
+        const backoff = backoffMs(failures);
+        const waitMs =
+          error instanceof TidingsError ? (error.retryAfterMs ?? backoff) : Math.max(this.retryMs, backoff);
+        await pause(Math.min(waitMs, MAX_RETRY_AFTER_MS), signal).catch(() => undefined);
       }
     }
   }

@@ -244,26 +244,36 @@ describe('an event stream', () => {
   });
 });
 
-describe('an event stream that the gateway ends', () => {
-  /** Follows events until some streams with this text were opened. Returns the times between their starts. */
-  async function pausesBetween(streams: number, text: string): Promise<number[]> {
+describe('an event stream that has ended', () => {
+  /**
+   * Follows events until some streams with this text were opened. They are closed, or their connections break. Returns
+   * the times between their starts.
+   */
+  async function pausesBetween(streams: number, text: string, breaks = false): Promise<number[]> {
     const abort = new AbortController();
     const times: number[] = [];
     answers = [
       (_, response) => {
         times.push(performance.now());
         if (times.length === streams) abort.abort();
-        response.end(text);
+        if (breaks) response.write(text, () => response.destroy());
+        else response.end(text);
       },
     ];
     for await (const event of tidings.events({ signal: abort.signal })) expect(event).toBeDefined();
     return times.slice(1).map((time, n) => time - (times[n] ?? 0));
   }
 
-  it('is opened again only after the time that the gateway asks for', async () => {
-    const event = 'retry: 500\n\nid: c1\nevent: message.received\ndata: {}\n\n';
-    for (const pause of await pausesBetween(3, event)) expect(pause).toBeGreaterThan(490);
-  });
+  it.each([
+    ['is closed', false],
+    ['breaks', true],
+  ])(
+    'is opened again only after the time that the gateway asks for, if its connection %s',
+    async (_, breaks) => {
+      const event = 'retry: 500\n\nid: c1\nevent: message.received\ndata: {}\n\n';
+      for (const pause of await pausesBetween(3, event, breaks)) expect(pause).toBeGreaterThan(490);
+    },
+  );
 
   it('is opened again after a longer time each time if it contained no event, only a position', async () => {
     const [first = 0, second = 0, third = 0] = await pausesBetween(4, 'id: c1\n\n');
