@@ -111,16 +111,17 @@ export class EventStream {
   }
 
   /**
-   * Checks the API key, and sends a comment after silence and the cursor, each at its interval. Resolves to false if the
-   * stream must end.
+   * Checks the API key. Sends a comment after silence, and with it the cursor, which is also sent at this interval
+   * without silence. Resolves to false if the stream must end.
    */
   private async keepAlive(): Promise<boolean> {
     if (!(await this.checkAccess())) return false;
     const { commentMs } = this.settings;
-    const comment = this.silentMs() >= commentMs ? commentFrame('') : '';
+    const isSilent = this.silentMs() >= commentMs;
     // Frames of live changes have no id, and may leave no silence for a comment.
-    const update = performance.now() - this.sentIdAt >= commentMs ? this.cursorUpdate() : '';
-    if (comment + update !== '') await this.write(comment + update);
+    const update = isSilent || performance.now() - this.sentIdAt >= commentMs ? this.cursorUpdate() : '';
+    // A cursor goes with a comment: alone it would end the silence, and so delay the next comment.
+    if (isSilent || update !== '') await this.write(commentFrame('') + update);
     return true;
   }
 
