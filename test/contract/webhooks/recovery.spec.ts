@@ -138,6 +138,17 @@ describe('a successful delivery to a webhook that was failing', () => {
     expect(await claim(id)).toHaveLength(MAX_PER_SUCCESS);
   });
 
+  it('makes no delivery due early only because the webhook was disabled and enabled during an outage', async () => {
+    const id = await failing(1);
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
+    await dispatched(1);
+    await settle(await claim(id), 'fails');
+    await dispatched(1);
+    await settle(await claim(id), 'succeeded');
+    expect(await claim(id)).toEqual([]);
+  });
+
   it('brings forward each waiting delivery at most three times, even after further outages', async () => {
     const id = await failing(1);
     let attempts = 0;

@@ -168,6 +168,7 @@ export class RedisEndpointStore implements EndpointStore {
           replacement: serializeEndpoint(after),
           ...bytesOf(before, after),
           resetsPace: before.enabled === after.enabled && before.url === after.url ? 0 : 1,
+          moves: before.enabled && after.enabled && before.url !== after.url ? 1 : 0,
           maxBytes: MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT,
           failingMs: failingMs ?? '',
           events: appendEventsLuaArguments(account, eventsOf(after)),

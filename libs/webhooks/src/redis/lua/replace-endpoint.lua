@@ -15,6 +15,7 @@
 -- @arg bytes         Size of its filter in bytes.
 -- @arg grows         '1' if its filter grows.
 -- @arg resets_pace   '1' if the endpoint starts with a new pace: it is enabled or disabled, or its URL changes.
+-- @arg moves         '1' if the URL of an enabled endpoint changes, and the endpoint stays enabled.
 -- @arg max_bytes     Maximum total size of all filters in bytes.
 -- @arg failing_ms    Only replaces an endpoint whose attempts have all failed for this time in ms; '' for any.
 -- @args events       Events to append (`appendEventsLuaArguments`).
@@ -38,8 +39,9 @@ redis.call('ZADD', agenda, 0, id)
 if resets_pace == '1' then
   local failing, recovering = unpack(redis.call('HMGET', speed, 'failingSince', 'recovering'))
   redis.call('DEL', speed)
-  -- Deliveries that failed before may wait for hours: the next success expedites them from the earliest on.
-  if failing or recovering then redis.call('HSET', speed, 'recovering', 0) end
+  -- Deliveries that failed before may wait for hours: the next success expedites them from the earliest on. If the
+  -- endpoint is disabled or enabled instead, no earlier delivery waits.
+  if moves == '1' and (failing or recovering) then redis.call('HSET', speed, 'recovering', 0) end
   -- The pace of older builds is removed, too, unless it prevents their claims: see older-builds.lua.
   if redis.call('HEXISTS', older_pace, 'moved') == 0 then redis.call('DEL', older_pace) end
 end
