@@ -59,8 +59,12 @@ export async function bundleConsole(root) {
     write: false,
     logLevel: 'silent',
   });
-  // Written beside and then renamed: gateways that run meanwhile serve the old files or the new ones.
+  // Written beside and then renamed, almost in one step: gateways that run meanwhile serve the old files or the new
+  // ones. Only between the two renames, they find none.
   const draft = `${into}.${process.pid}.tmp`;
+  const former = `${into}.${process.pid}.old`;
+  // A crash may have left these folders, and a later build may have the same process id, for example in a container.
+  for (const left of [draft, former]) await rm(left, { recursive: true, force: true });
   await mkdir(join(draft, 'assets'), { recursive: true });
   for (const { path, contents } of outputFiles)
     await writeWithCompressed(join(draft, 'assets', basename(path)), contents);
@@ -68,7 +72,6 @@ export async function bundleConsole(root) {
     await writeWithCompressed(join(draft, 'assets', basename(file)), await readFile(file));
   const page = (await readFile(join(from, 'index.html'), 'utf8')).replace(HEAD, headOf(metafile));
   await writeWithCompressed(join(draft, 'index.html'), Buffer.from(page));
-  const former = `${into}.${process.pid}.old`;
   if (existsSync(into)) await rename(into, former);
   await rename(draft, into);
   await rm(former, { recursive: true, force: true });

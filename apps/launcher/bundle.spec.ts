@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { open, readdir, rm, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Checkout } from './src/fixtures/checkout.js';
@@ -33,18 +33,29 @@ describe('a build beside running processes', () => {
     expect((await chunks()).sort()).toEqual([second, third].sort());
   });
 
-  it('replaces programs and the console in one step each', async () => {
+  it('replaces programs in one step each', async () => {
     await build(1);
     const text = 'A process is reading this file.';
-    const paths = ['dist/cli.js', 'dist/console/index.html'].map((path) => checkout.path(path));
-    for (const path of paths) await writeFile(path, text);
-    const readers = await Promise.all(paths.map((path) => open(path)));
-    await writeFile(checkout.path('apps/console/index.html'), '<!-- build:head -->');
+    await writeFile(checkout.path('dist/cli.js'), text);
+    const reader = await open(checkout.path('dist/cli.js'));
     await build(2);
-    for (const reader of readers) {
-      expect(await reader.readFile('utf8')).toBe(text);
-      await reader.close();
-    }
+    expect(await reader.readFile('utf8')).toBe(text);
+    await reader.close();
+  });
+
+  it('replaces the console also after a build with the same process id that ended midway', async () => {
+    await build(1);
+    await writeFile(checkout.path('apps/console/index.html'), '<!-- build:head -->');
+    // The shell becomes the build, so that both have the same process id.
+    const script =
+      'for end in old tmp; do folder=dist/console.$$.$end/assets; mkdir -p $folder; touch $folder/former.js; done; ' +
+      'exec "$0" apps/launcher/build.mjs';
+    await promisify(execFile)('/bin/sh', ['-c', script, process.execPath], { cwd: checkout.root });
+    expect((await readdir(checkout.path('dist'))).filter((name) => /^console/.test(name))).toEqual([
+      'console',
+    ]);
+    expect(await readdir(checkout.path('dist/console/assets'))).not.toContain('former.js');
+    expect(await readFile(checkout.path('dist/console/index.html'), 'utf8')).toMatch(/^<(link|script)/);
   });
 
   it('bundles a program again whose file is missing', async () => {
