@@ -281,10 +281,13 @@ describe('the scopes of a new API key', () => {
     expect(requests).toMatchObject([{ body: { scopes: ['messages:send', 'admin'] } }]);
   });
 
-  it('are rejected without a request if one of them does not exist', async () => {
-    await expect(run(...create, 'admin,read')).rejects.toThrow('Allowed choices are messages:send');
-    expect(requests).toEqual([]);
-  });
+  it.each(['admin,read', ','])(
+    'are rejected without a request if one of them does not exist, or there is none: %j',
+    async (scopes) => {
+      await expect(run(...create, scopes)).rejects.toThrow('Allowed choices are messages:send');
+      expect(requests).toEqual([]);
+    },
+  );
 });
 
 describe('a command that the user ends with Ctrl-C', () => {

@@ -111,7 +111,8 @@ export function addAdmin(program: Command, terminal: Terminal): void {
 /** Adds scopes to those of a repeatable option; a value may be a list with commas. */
 function collectScopes(text: string, before: readonly string[] | undefined): string[] {
   const scopes = collect(text, before);
-  if (scopes.every((each) => SCOPES.some((scope) => scope === each))) return scopes;
+  const areScopes = scopes.every((each) => SCOPES.some((scope) => scope === each));
+  if (scopes.length > 0 && areScopes) return scopes;
   throw new InvalidArgumentError(`Allowed choices are ${SCOPES.join(', ')}.`);
 }
 
