@@ -15,8 +15,10 @@ export async function tryToWakeWorker(
   try {
     await jobs.wake(account, endpointIds, delayMs);
   } catch (error) {
+    const [endpointId] = endpointIds;
+    const endpoints = endpointIds.length === 1 ? { endpointId } : { endpoints: endpointIds.length };
     logger.warn(
-      { account, endpointIds, err: error },
+      { account, ...endpoints, err: error },
       'could not wake up a worker for the deliveries of webhooks; a periodic task tries again',
     );
   }
