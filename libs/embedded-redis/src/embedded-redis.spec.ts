@@ -188,7 +188,7 @@ describe('an embedded Redis', () => {
 
   it('may miss a check after it has loaded its data for longer than the time in which it must answer', async () => {
     const binary = join(directory, 'redis-server');
-    const answerWithinMs = 3_000;
+    const answerWithinMs = 8_000;
     await writeFile(binary, loadingServer(answerWithinMs + 100), { mode: 0o755 });
     const redis = await startEmbeddedRedis({ dataDirectory: directory, binary, answerWithinMs });
     running.push(redis);
