@@ -3,7 +3,10 @@ import { bulkhead } from 'cockatiel';
 import { withDeadline } from '#platform';
 import { HostsFile } from './hosts-file.js';
 
-/** Returns all IP addresses of a host name, at least one. Rejects if the name has no address. */
+/**
+ * Returns the IP addresses of a host name, at least one; without those of an address family whose query gets no answer
+ * in time. Rejects if the name has no address.
+ */
 export type Resolver = (hostname: string) => Promise<string[]>;
 
 /** Timeout of the first query to a DNS server, in milliseconds. The timeout doubles with each further query. */

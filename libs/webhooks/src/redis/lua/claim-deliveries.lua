@@ -22,7 +22,8 @@
 
 -- Size of the log's entries, in bytes, above which no further delivery is claimed: Redis runs nothing else meanwhile.
 local MAX_BYTES = 2000000
--- Number of deliveries under way, the newest, among which those of a repeated claim are searched.
+-- Number of deliveries under way, the newest, among which those of a repeated claim are searched. Those behind them
+-- wait until their leases end.
 local MAX_TAKEN_BACK = 100
 
 local default, room, lease = tonumber(default_slots), tonumber(max_count), tonumber(lease_ms)
