@@ -44,6 +44,21 @@ describe('a send that is resent', () => {
     expect(send.attempts.map(({ outcome }) => outcome)).toEqual(['ambiguous', 'accepted']);
   });
 
+  it('awaits no message if upstream rejected its only POST and its look-ups fail', async () => {
+    failPosts({ kind: 'status', status: 422 });
+    const id = await accept();
+    await relayUntil(id, 'failed');
+    relay.harness.control('faults', {
+      match: { method: 'GET' },
+      fault: { kind: 'status', status: 404 },
+      times: 'always',
+    });
+    await resolve(id, 'resend');
+    await relayUntil(id, 'relaying');
+    await relayUntil(id, 'unknown', runner({ maxAgeMs: 1 }));
+    expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toEqual([]);
+  });
+
   it('has two messages, one of them marked as a duplicate, if the message of its first POST appears late', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
     failPosts({ kind: 'resetAfter' });

@@ -14,7 +14,7 @@ import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore } from '../send/relay-store.js';
 import { MAX_FENCE_AGE_MS, SendPoster } from './send-poster.js';
 import { stateChangeOfExpiredSend } from '../send/send-expiry.js';
-import { isAwaitingMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';
+import { hasPostWithoutMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 import { SendLookupRunner } from './send-lookup-runner.js';
 
 /**
@@ -173,12 +173,13 @@ export class LaneRunner {
       case 'verify_address':
         return this.verifyAddressFirst(account, head, address);
       case 'wrong_service': {
-        const mayBeAccepted = isAwaitingMessage(record.state) || head.redisRestartedAt !== undefined;
+        const mayHaveLostPost = head.redisRestartedAt !== undefined || record.state.mayHaveLostPost === true;
+        const mayBeAccepted = mayHaveLostPost || hasPostWithoutMessage(record.state);
         const reason = reasonOfSendToFormerService(mayBeAccepted);
         await this.store.apply(account, record, {
           transition: 'marked_unknown',
           state: { ...fieldsKeptAcrossTransitions(record.state), reason },
-          ...(mayBeAccepted ? { mayHaveLostPost: true } : {}),
+          mayHaveLostPost,
         });
         return 0;
       }

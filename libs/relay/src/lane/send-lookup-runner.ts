@@ -78,7 +78,10 @@ export class SendLookupRunner {
       postRequestLeaseMs(this.settings),
     );
     const leftMs = redisRestartedAt === undefined ? 0 : Math.max(periodMs - (now - redisRestartedAt), 0);
-    return this.start('recheck_started', record, now, leftMs, { thenPost: true });
+    return this.start('recheck_started', record, now, leftMs, {
+      thenPost: true,
+      ...(redisRestartedAt === undefined ? {} : { mayHaveLostPost: true }),
+    });
   }
 
   private start(
@@ -86,7 +89,7 @@ export class SendLookupRunner {
     { state }: SendRecord,
     now: number,
     lookLeftMs: number,
-    extra: Pick<SendState, 'reason' | 'thenPost'>,
+    extra: Pick<SendState, 'reason' | 'thenPost' | 'mayHaveLostPost'>,
   ): StateChange {
     const waitMs = LOOKUP_WAITS_MS[0];
     return {
@@ -118,10 +121,13 @@ export class SendLookupRunner {
    * contact list, because the message may belong to a new contact.
    */
   async runStep(account: string, head: LaneHead): Promise<number> {
-    const { now } = head;
+    const { now, redisRestartedAt } = head;
     const { state } = head.record;
+    const lease = this.lease(head.record, now);
+    // Redis may have restarted during the look-ups, and lost the record of a POST that was made after them.
+    if (redisRestartedAt !== undefined) lease.state.mayHaveLostPost = true;
     // Without this lease, workers would begin further look-ups of the send during a slow one, all with the same requests.
-    const begun = await this.store.apply(account, head.record, this.lease(head.record, now));
+    const begun = await this.store.apply(account, head.record, lease);
     if (begun === undefined) return 0;
     const since = state.lookSince ?? now;
     // If `lookedAt` is absent, the last look-up failed or was suspended during an outage. The time since such a
@@ -152,7 +158,7 @@ export class SendLookupRunner {
       await this.store.apply(account, record, {
         transition: 'marked_unknown',
         state: { ...fieldsKeptAcrossTransitions(looked.state), reason: timeoutReason(step) },
-        mayHaveLostPost: true,
+        mayHaveLostPost: looked.state.mayHaveLostPost === true,
       });
       return 0;
     }

@@ -173,7 +173,8 @@ export class MessageBinder {
       }));
       const looked = recordAfterRead(sightings, record, 'ambiguous', candidates);
       const state = { ...fieldsKeptAcrossTransitions(looked.state), reason: AMBIGUOUS_MATCH };
-      const change = { transition: 'marked_unknown', state, mayHaveLostPost: true } as const;
+      const mayHaveLostPost = record.state.mayHaveLostPost === true;
+      const change = { transition: 'marked_unknown', state, mayHaveLostPost } as const;
       if ((await this.store.apply(account, record, change)) === undefined) return false;
       this.logger.warn(
         { account, sendId: record.order.id },

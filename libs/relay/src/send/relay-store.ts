@@ -36,7 +36,7 @@ export interface StateChange {
    * True if Redis may have lost the record of a POST of the send. The send then counts as posted at least once, so
    * that a message that appears later is bound to it.
    */
-  mayHaveLostPost?: true;
+  mayHaveLostPost?: boolean;
   /** Called if the transition takes the send out of its lane, and the lane is then empty. */
   onLaneEmpty?: () => void;
   /**

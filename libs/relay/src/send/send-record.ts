@@ -50,7 +50,8 @@ export interface SendState {
   refusals: number;
   /**
    * Number of POSTs that upstream accepted or may have accepted, including a POST in progress. Absent or 0 if there
-   * was no such POST. At least 1 if Redis may have lost the record of a POST when the send left its lane or schedule.
+   * was no such POST. At least 1 if the send left its lane with the status `unknown`, and Redis may have lost the record
+   * of a POST.
    */
   copies?: number;
   /** Earliest time of the next POST or look-up. During a POST: the end of its lease. */
@@ -88,6 +89,11 @@ export interface SendState {
    * posted.
    */
   thenPost?: boolean;
+  /**
+   * True if Redis restarted before or during the look-ups, and may have lost the record of a POST. Present only in the
+   * phase `looking`. Earlier builds ignore this field.
+   */
+  mayHaveLostPost?: true;
   /** True if retention may remove the send although its outcome is not certain. */
   forgotten?: true;
   contactId?: string;
@@ -185,7 +191,12 @@ export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup
 
 /** True if upstream may still show a new message that belongs to this send. */
 export function isAwaitingMessage(state: SendState): boolean {
-  return state.status === 'relaying' || (state.copies ?? 0) > boundMessagesOf(state).length;
+  return state.status === 'relaying' || hasPostWithoutMessage(state);
+}
+
+/** True if upstream accepted or may have accepted a POST of this send whose message is not bound yet. */
+export function hasPostWithoutMessage(state: SendState): boolean {
+  return (state.copies ?? 0) > boundMessagesOf(state).length;
 }
 
 /**
