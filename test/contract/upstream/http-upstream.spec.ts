@@ -669,7 +669,6 @@ describe('a read', () => {
     ['deflate', deflateRawSync],
     ['gzip', deflateSync],
     ['br', gzipSync],
-    ['gzip', (body: Buffer): Buffer => gzipSync(body).subarray(0, -10)],
   ])(
     'or a send whose reply is not valid %s fails as unreadable, not as a broken connection',
     async (encoding, compress) => {
@@ -687,6 +686,20 @@ describe('a read', () => {
       for (const request of requests) expect(await failure(request())).toMatchObject({ status });
     },
   );
+
+  it('or a send whose compressed reply ends too early fails as a broken connection', async () => {
+    let status = 200;
+    const to = await serve((request, response) => {
+      request.resume();
+      response.writeHead(status, { 'content-encoding': 'gzip' });
+      response.end(gzipSync(Buffer.from('{"contacts":[]}')).subarray(0, -10));
+    });
+    const requests = [() => upstream.listContacts(to, acceptEveryContact), () => upstream.send(to, SEND)];
+    for (const request of requests)
+      expect(await failure(request())).toBeInstanceOf(UpstreamConnectionLostError);
+    status = 503;
+    for (const request of requests) expect(await failure(request())).toMatchObject({ status });
+  });
 
   it('rejects a small compressed reply that is large after decompression', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '));

@@ -77,7 +77,8 @@ export function toErrorOfExchange(error: unknown, exchange: FailedExchange): unk
     return new UpstreamUnreachableError(words, { cause: error });
   }
   if (timedOut) return new UpstreamTimeoutError(timeoutMs, { cause: error, hasBegun }, hintOf(received));
-  if (isDecompressionError(error))
+  // A compressed body that ends too early was cut off by a lost connection.
+  if (isDecompressionError(error) && code !== 'Z_BUF_ERROR')
     return new UpstreamReplyUnreadableError(`its body cannot be decompressed: ${reason}`, { cause: error });
   if (error instanceof Error && error.message.includes('maxContentLength')) {
     return new UpstreamReplyTooLargeError(maxBytes, 'bytes', { cause: error });
