@@ -18,7 +18,9 @@ import {
 
 /**
  * Number of consecutive failures after which the circuit breaker opens. A failure is a request that gets a 5xx answer
- * or no answer. Any other answer resets the number of failures to 0. A request that was not sent changes nothing.
+ * or no answer. Any other answer resets the number of failures to 0. A request that was not sent changes nothing, with
+ * one exception: a trial that was not sent closes the breaker. The number of failures stays, so the breaker usually
+ * opens again at the next failure.
  *
  * If this many of the failures are requests without an answer, the breaker opens at once. Otherwise, it opens only
  * when there are also at least as many failures as running requests: an upstream that is only overloaded rejects some
@@ -86,7 +88,7 @@ export class CircuitBreaker {
    * Makes a request if the circuit breaker is closed. While the breaker is open, makes one request as a trial every
    * {@link HALF_OPEN_AFTER_MS}.
    * @param isOwnFault returns true for an error that the request itself may have caused; the circuit breaker ignores
-   * such an error, except in a trial
+   * such an error, except in a trial, where it counts as a failure if it shows that upstream is down
    * @throws the error of the request, or {@link UpstreamUnavailableError} if no request was made
    */
   async run<T>(request: () => Promise<T>, isOwnFault: (error: unknown) => boolean = () => false): Promise<T> {
@@ -170,7 +172,8 @@ class ConsecutiveFailuresBreaker implements IBreaker {
 /**
  * Makes a request. Returns the result, or an error that shows that upstream is running. The circuit breaker counts both
  * as success.
- * @throws {OwnFault} if the error says nothing about upstream; the circuit breaker does not count it
+ * @throws {OwnFault} if the error says nothing about upstream; the circuit breaker does not count it, but closes after
+ * such a trial
  * @throws the error of the request if it shows that upstream is down
  */
 async function answered<T>(
