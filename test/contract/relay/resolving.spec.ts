@@ -16,12 +16,11 @@ describe('a send that is resent', () => {
       .map(({ data }) => [data['sendId'], data['duplicate']]);
 
   it('is looked up first, and is not posted again if its message is found', async () => {
-    relay.harness.control('settings', { sendVisibleDelayMs: 1_000 });
+    relay.harness.control('settings', { clock: 'manual', sendVisibleDelayMs: 1_000 });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
-    const posted = Date.now();
-    await eventually('upstream shows messages of this age', () => Date.now() > posted + 1_100);
+    relay.harness.control('advance', { ms: 1_000 });
     expect(await resolve(id, 'resend')).toMatchObject({ status: 'queued' });
     await relayUntil(id, 'sent');
     await eventually(
@@ -60,13 +59,14 @@ describe('a send that is resent', () => {
   });
 
   it('has two messages, one of them marked as a duplicate, if the message of its first POST appears late', async () => {
-    relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
+    relay.harness.control('settings', { clock: 'manual', sendVisibleDelayMs: 1_000 });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
-    relay.harness.control('settings', { sendVisibleDelayMs: 0 });
     await resolve(id, 'resend');
     await relayUntil(id, 'accepted');
+    // Now both messages appear.
+    relay.harness.control('settings', { clock: 'real', sendVisibleDelayMs: 0 });
     // The message of another identical send is not taken for the duplicate.
     const other = await accept();
     await relayUntil(other, 'accepted');
@@ -132,7 +132,7 @@ describe('an unknown send', () => {
   it.each(['sent', 'failed'] as const)(
     'that is resolved as %s gets this status with its reason, and keeps both if its message appears later',
     async (outcome) => {
-      relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
+      relay.harness.control('settings', { clock: 'manual', sendVisibleDelayMs: 1_000 });
       failPosts({ kind: 'resetAfter' });
       const id = await accept();
       await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
@@ -142,6 +142,7 @@ describe('an unknown send', () => {
         reason,
         messageId: null,
       });
+      relay.harness.control('advance', { ms: 1_000 });
       await relay.harness.sweepUntil('the message is bound', async () => (await find(id)).messageId !== null);
       expect(await find(id)).toMatchObject({ status: outcome, reason });
       expect(await sendEvents()).toEqual(['send.unknown', `send.${outcome}`]);
