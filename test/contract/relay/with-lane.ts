@@ -49,7 +49,8 @@ export class WithLane {
   private server: TestRedis | undefined;
   private opened: { harness: FeedHarness; intake: StoreBackedSendService } | undefined;
 
-  constructor(settings: Partial<RelaySettings> = {}) {
+  /** @param upstreamTimeoutMs timeout of one exchange with upstream, in milliseconds */
+  constructor(settings: Partial<RelaySettings> = {}, upstreamTimeoutMs = UPSTREAM_TIMEOUT_MS) {
     this.settings = { ...SETTINGS, ...settings };
     beforeAll(async () => {
       this.server = await startTestRedis();
@@ -58,7 +59,7 @@ export class WithLane {
       await this.server?.dispose();
     });
     beforeEach(async () => {
-      const harness = await FeedHarness.open(this.redis.url);
+      const harness = await FeedHarness.open(this.redis.url, {}, upstreamTimeoutMs);
       this.opened = {
         harness,
         intake: new StoreBackedSendService(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE),
