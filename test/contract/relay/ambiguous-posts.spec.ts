@@ -126,10 +126,11 @@ describe('a send whose POST is affected by a fault', () => {
   );
 
   it('becomes `sent` if a poll finds its message after the look-ups have ended', async () => {
-    relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
+    relay.harness.control('settings', { clock: 'manual', sendVisibleDelayMs: 1_000 });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
+    relay.harness.control('advance', { ms: 1_000 });
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     expect(await sendEvents()).toEqual(['send.unknown', 'send.sent']);
     expect(texts()).toEqual(['Hi']);

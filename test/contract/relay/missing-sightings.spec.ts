@@ -9,7 +9,7 @@ const { rounds, accept, find, relayUntil, sendEvents } = relay;
 
 describe('an accepted send whose message does not appear', () => {
   it('causes send.unconfirmed once after the confirmation period, and is still bound if the message appears later', async () => {
-    relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
+    relay.harness.control('settings', { clock: 'manual', sendVisibleDelayMs: 1_000 });
     const id = await accept();
     await relayUntil(id, 'accepted');
     const confirming = rounds({ confirmMs: 1_200 });
@@ -19,6 +19,7 @@ describe('an accepted send whose message does not appear', () => {
     });
     expect((await find(id)).status).toBe('accepted');
     for (let i = 0; i < 5; i += 1) await confirming.confirm(ACCOUNT);
+    relay.harness.control('advance', { ms: 1_000 });
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     expect(await sendEvents()).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
