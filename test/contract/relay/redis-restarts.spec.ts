@@ -114,6 +114,23 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
+  it('that is looked up before a resend is bound to its message if Redis then loses the record of the second POST', async () => {
+    relay.failPosts({ kind: 'status', status: 422 });
+    const id = await accept();
+    await relayUntil(id, 'failed');
+    await relay.intake.resolve(ACCOUNT, id, 'resend');
+    await relayUntil(id, 'relaying');
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
+    await relayUntil(id, 'unknown', runner({ maxAgeMs: 1 }));
+    relay.harness.control('faults/clear');
+    await relay.harness.sweep();
+    expect(await find(id)).toMatchObject({ status: 'sent' });
+    expect(texts()).toEqual(['Hi']);
+  });
+
   it('that is posted again after Redis lost the record of its POST still awaits the message of the lost POST', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
