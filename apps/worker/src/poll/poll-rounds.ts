@@ -36,7 +36,7 @@ const RETRY_REQUESTED_LIST_MS = 5_000;
  */
 const MAX_RUNNING_LISTS = MAX_RUNNING / 2;
 /** Delay until a contact list is read for which there was no room, in milliseconds. */
-const RETRY_DELAYED_LIST_MS = 1_000;
+const RETRY_DELAYED_LIST_MS = 5_000;
 /** Delay until an account with running reads is checked again, in milliseconds. */
 const RECHECK_RUNNING_MS = 1_000;
 

@@ -233,8 +233,9 @@ class HeadWalk {
         }
       }
     } catch (error) {
-      // A page that upstream fails to return must not stop the polls. A read of all pages skips its message.
-      if (!mayBeCausedByPageSize(error)) throw error;
+      // A message that upstream always fails to return must not stop the polls. After any other error, a later poll
+      // looks again.
+      if (!this.isMessageSuspected() || !mayBeCausedBySingleMessage(error)) throw error;
     }
   }
 

@@ -172,6 +172,7 @@ export class PageReader {
           this.requests += 1;
           await read(1, 1);
         }
+        this.latestReply = undefined;
         return { items: [], skipped: 0 };
       }
     };
