@@ -32,6 +32,16 @@ async function sendIdsOfSentMessages(): Promise<unknown[]> {
   return sent.map(({ data }) => data['sendId']);
 }
 
+/** Posts a send, loses the record of the POST, and makes the look-ups fail until the send is `unknown`. */
+async function becomeUnknownAfterLostPost(id: string): Promise<void> {
+  const before = await memory();
+  await relayUntil(id, 'accepted');
+  await before.restore(relay.redis);
+  relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
+  await relayUntil(id, 'unknown', runner({ maxAgeMs: 1 }));
+  relay.harness.control('faults/clear');
+}
+
 describe('a send', () => {
   it('is found upstream and not posted again if Redis lost the record of its POST', async () => {
     const id = await accept();
@@ -101,12 +111,7 @@ describe('a send', () => {
 
   it('that became unknown after Redis lost the record of its POST is bound to its message when the messages can be read again, and is not posted again', async () => {
     const id = await accept();
-    const before = await memory();
-    await relayUntil(id, 'accepted');
-    await before.restore(relay.redis);
-    relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
-    await relayUntil(id, 'unknown', runner({ maxAgeMs: 1 }));
-    relay.harness.control('faults/clear');
+    await becomeUnknownAfterLostPost(id);
     await relay.harness.sweep();
     expect(await find(id)).toMatchObject({ status: 'sent' });
     await expect(relay.intake.resolve(ACCOUNT, id, 'resend')).rejects.toThrow(SendNotResolvableError);
@@ -120,12 +125,7 @@ describe('a send', () => {
     await relayUntil(id, 'failed');
     await relay.intake.resolve(ACCOUNT, id, 'resend');
     await relayUntil(id, 'relaying');
-    const before = await memory();
-    await relayUntil(id, 'accepted');
-    await before.restore(relay.redis);
-    relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
-    await relayUntil(id, 'unknown', runner({ maxAgeMs: 1 }));
-    relay.harness.control('faults/clear');
+    await becomeUnknownAfterLostPost(id);
     await relay.harness.sweep();
     expect(await find(id)).toMatchObject({ status: 'sent' });
     expect(texts()).toEqual(['Hi']);
@@ -134,12 +134,7 @@ describe('a send', () => {
   it('that is posted again after Redis lost the record of its POST still awaits the message of the lost POST', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
-    const before = await memory();
-    await relayUntil(id, 'accepted');
-    await before.restore(relay.redis);
-    relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
-    await relayUntil(id, 'unknown', runner({ maxAgeMs: 1 }));
-    relay.harness.control('faults/clear');
+    await becomeUnknownAfterLostPost(id);
     await relay.intake.resolve(ACCOUNT, id, 'resend');
     await relayUntil(id, 'accepted');
     const { order, state } = (await relay.harness.sends.find(ACCOUNT, id)) ?? {};
