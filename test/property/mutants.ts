@@ -284,7 +284,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     name: 'a reply without a list counts as an empty list',
     patches: [
       {
-        file: 'libs/upstream/src/reply/reply-list.ts',
+        file: 'libs/upstream/src/reply/reply-envelope.ts',
         from: 'throw new UpstreamReplyUnreadableError(`the reply holds no list of ${name}`);',
         to: 'return { list: [], otherFields: {} };',
       },

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseContact, type UpstreamContact } from './contact.js';
 import { TemporaryReplyElementStore } from './temporary-reply-element-store.js';
 import { JsonListScanner, type ScannedElement } from './json-list-scanner.js';
-import { parseListElement } from './reply-list.js';
+import { parseListElement } from './reply-json.js';
 
 /** Maximum size of a contact list, in bytes; see also {@link MAX_CONTACT_LIST_ELEMENTS}. */
 export const MAX_CONTACT_LIST_BYTES = 256 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { findListInReply } from './reply-list.js';
+import { findListInReply } from './reply-envelope.js';
 import { UpstreamReplyUnreadableError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 /**

@@ -13,7 +13,9 @@ import {
   string,
 } from 'fast-check';
 import { parseContact } from './contact.js';
-import { findListInReply, parseJsonReply, parseReplyList, ReplyListReader } from './reply-list.js';
+import { findListInReply } from './reply-envelope.js';
+import { parseJsonReply } from './reply-json.js';
+import { parseReplyList, ReplyListReader } from './reply-list.js';
 import { UpstreamReplyUnreadableError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 const read = (text: string): { items: { id: string }[]; skipped: number } =>

@@ -1,6 +1,7 @@
 import { isRecord } from '#platform';
 import { parseId } from './message.js';
-import { findListInReply, parseJsonReply, quoteLongNumericIds } from './reply-list.js';
+import { findListInReply } from './reply-envelope.js';
+import { parseJsonReply, quoteLongNumericIds } from './reply-json.js';
 import { UpstreamReplyUnreadableError } from '../upstream-error.js';
 
 /**
