@@ -1,6 +1,6 @@
 import type { TraceContext } from '#platform';
 import type { ContactList, ContactReader, MessagePage, UpstreamMessage } from '#upstream';
-import type { ContactState } from './feed-store.js';
+import type { ContactState } from './snapshot/contact-state.js';
 import type { NextDue, PollKind } from './poll/poll-queue.js';
 
 /**

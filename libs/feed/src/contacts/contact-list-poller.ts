@@ -19,7 +19,10 @@ import {
 import { diffContactFields } from '../form/contact-fingerprint.js';
 import { type ChangedContact, SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
 import { VolatileContactFieldTracker, NO_VOLATILE_CONTACT_FIELDS } from '../form/volatile-contact-fields.js';
-import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../feed-store.js';
+import type { ContactUpdate } from './list-commit.js';
+import type { FeedStore } from '../feed-store.js';
+import type { KnownContacts } from '../snapshot/known-contacts.js';
+import type { ListedContact } from '../snapshot/listed-contacts.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import {
   updateUnreadableElementHistory,

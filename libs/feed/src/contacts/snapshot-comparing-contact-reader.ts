@@ -1,6 +1,7 @@
 import type { ContactReader, UpstreamContact } from '#upstream';
 import type { VolatileContactFieldTracker, QuickVerdict } from '../form/volatile-contact-fields.js';
-import type { KnownContacts, ListedContact } from '../feed-store.js';
+import type { KnownContacts } from '../snapshot/known-contacts.js';
+import type { ListedContact } from '../snapshot/listed-contacts.js';
 
 /**
  * Values that stand in place of the index of a known contact in the contact list. `UNCHANGED`: the list contains the

@@ -1,7 +1,8 @@
 import { pause } from '#platform';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
 import { isOutageMoreLikelyThanDeletions } from '../diff/absence.js';
-import type { ContactState, FeedStore } from '../feed-store.js';
+import type { FeedStore } from '../feed-store.js';
+import type { ContactState } from '../snapshot/contact-state.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { PageOrder } from '../walk/page-order.js';
 import {

@@ -1,6 +1,7 @@
 import type { Arrival } from '../delay/poll-report.js';
 import type { FeedSettings } from './feed-settings.js';
-import type { FeedStore, PollCommit } from '../feed-store.js';
+import type { FeedStore } from '../feed-store.js';
+import type { PollCommit } from './poll-commit.js';
 import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
 import type { PollState } from '../snapshot/poll-state.js';
 import { PollIntervalPlanner } from '../schedule/poll-interval-planner.js';

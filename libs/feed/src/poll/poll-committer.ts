@@ -14,7 +14,9 @@ import {
 import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
-import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
+import type { FeedStore } from '../feed-store.js';
+import type { PollCommit } from './poll-commit.js';
+import type { ContactState } from '../snapshot/contact-state.js';
 import { fieldSetOf, messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';

@@ -1,4 +1,4 @@
-import type { ContactState } from '../feed-store.js';
+import type { ContactState } from '../snapshot/contact-state.js';
 
 /** `head`: read of the pages with the newest messages. `deep`: read of older pages, page by page. */
 export type PollKind = 'head' | 'deep';

@@ -1,6 +1,6 @@
 import { type AbsenceResult, unconfirmedSuspectSince } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
-import type { ContactState } from '../feed-store.js';
+import type { ContactState } from '../snapshot/contact-state.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { messageFlagCheckIntervalMs } from './flag-check-interval.js';
 import { hashAndJoinIds, type PollState } from '../snapshot/poll-state.js';

@@ -1,4 +1,4 @@
-import type { ContactState } from '../feed-store.js';
+import type { ContactState } from '../snapshot/contact-state.js';
 import type { ReplyTime } from '../walk/page-reader.js';
 
 /**

@@ -3,14 +3,9 @@ import {
   type RedisClient,
   ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS,
 } from '#platform';
-import type {
-  CommittedPoll,
-  ContactUpdate,
-  ExpeditePollsResult,
-  ListCommit,
-  PollCommit,
-  UnchangedPoll,
-} from '../feed-store.js';
+import type { ContactUpdate, ListCommit } from '../contacts/list-commit.js';
+import type { ExpeditePollsResult } from '../feed-store.js';
+import type { CommittedPoll, PollCommit, UnchangedPoll } from '../poll/poll-commit.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';

@@ -1,4 +1,4 @@
-import type { ContactState } from '../feed-store.js';
+import type { ContactState } from '../snapshot/contact-state.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { unpackRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { EMPTY_POLL_STATE, type PollState } from '../snapshot/poll-state.js';

@@ -4,19 +4,11 @@ import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } 
 import { packRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { pollReportLuaArguments, pollReportRedisKeys } from '../delay/redis-poll-report.js';
 import { packContactJson, unpackContactJson } from '../snapshot/contact-json-codec.js';
-import type {
-  ContactState,
-  ContactUpdate,
-  CommittedPoll,
-  ExpeditePollsResult,
-  FeedStore,
-  KnownContacts,
-  ListCommit,
-  PollCommit,
-  Recipient,
-  UnchangedPoll,
-  UnidentifiedContacts,
-} from '../feed-store.js';
+import type { ContactUpdate, ListCommit } from '../contacts/list-commit.js';
+import type { ExpeditePollsResult, FeedStore, Recipient, UnidentifiedContacts } from '../feed-store.js';
+import type { CommittedPoll, PollCommit, UnchangedPoll } from '../poll/poll-commit.js';
+import type { ContactState } from '../snapshot/contact-state.js';
+import type { KnownContacts } from '../snapshot/known-contacts.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { type ContactStateLuaReply, contactStateOf } from './contact-state-reply.js';
 import { UnchangedPollCommitter } from './redis-unchanged-poll-committer.js';

@@ -1,7 +1,7 @@
 import { accountKeys, CallBatcher, type RedisClient } from '#platform';
 import { pollReportLuaArguments, pollReportRedisKeys } from '../delay/redis-poll-report.js';
 import type { PollReport } from '../delay/poll-report.js';
-import type { UnchangedPoll } from '../feed-store.js';
+import type { UnchangedPoll } from '../poll/poll-commit.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { packRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { commitUnchangedPollsScript } from './redis-feed-scripts.js';

@@ -1,4 +1,4 @@
-import type { ListedContact } from '../feed-store.js';
+import type { ListedContact } from './listed-contacts.js';
 import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 
 const DELETED = 1;

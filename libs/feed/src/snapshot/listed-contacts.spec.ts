@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { ListedContact } from '../feed-store.js';
-import { ListedContacts } from './listed-contacts.js';
+import { type ListedContact, ListedContacts } from './listed-contacts.js';
 
 const hex = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map((bits) => bits.toString(16).padStart(16, '0'));
 const contact: fc.Arbitrary<ListedContact> = fc.record(

@@ -1,4 +1,18 @@
-import type { ListedContact } from '../feed-store.js';
+/** Snapshot of one contact in the contact list. */
+export interface ListedContact {
+  /** Hash of the contact's fields, in hexadecimal. A different hash shows that a field has changed. */
+  fingerprint: string;
+  /**
+   * When the contact list was first read without this contact, in milliseconds since 1970 by Redis' clock.
+   * Absent if the last list contained the contact.
+   */
+  missingSince?: number;
+  /**
+   * True if the event `contact.deleted` was emitted for this contact. The snapshot is kept, so that the
+   * contact is recognized if it appears in the list again.
+   */
+  deleted: boolean;
+}
 
 const INITIAL_CAPACITY = 64;
 const FINGERPRINT_BYTES = 8;

@@ -1,0 +1,62 @@
+import type { NewEvent } from '#events';
+import type { ListedContact } from '../snapshot/listed-contacts.js';
+import type { UnreadableElementHistory } from '../snapshot/unreadable-elements.js';
+
+/** A contact whose snapshot must be stored, because it is new, changed or missing from the contact list. */
+export interface ContactUpdate {
+  id: string;
+  listed: ListedContact;
+  /** The contact as upstream sent it, in JSON. Absent if the contact is missing from the list. */
+  raw?: string;
+  /** Phone numbers in the contact's fields, in E.164 format. */
+  numbers: readonly string[];
+  /**
+   * `all`: the search words of the contact's fields. `removed`: words that the fields no longer contain. Absent
+   * if the fields did not change.
+   */
+  words?: { all: readonly string[]; removed: readonly string[] };
+  /**
+   * Used only if the contact is new: the first read of the contact emits events for messages whose timestamp is later
+   * than this time (milliseconds since 1970 by upstream's clock); see `FirstRead`.
+   */
+  emitAfter?: number;
+  /** The event that reports the change of the contact. Absent if the change emits no event. */
+  event?: NewEvent;
+}
+
+/** The result of one read of the contact list, as it is passed to `FeedStore.commitContacts`. */
+export interface ListCommit {
+  /**
+   * Values of `KnownContacts.version` and `KnownContacts.redisRun` when the read of the contact
+   * list started.
+   */
+  version: number;
+  redisRun: string;
+  /** When the read of the contact list started, in milliseconds since 1970 by Redis' clock. */
+  startedAt: number;
+  /** New value of `KnownContacts.listedAt`, in milliseconds since 1970 by upstream's clock. */
+  listedAt: number;
+  /** New values of `KnownContacts.skipped` and `KnownContacts.unreadable`. */
+  skipped: number;
+  unreadable: UnreadableElementHistory;
+  /**
+   * `upstream` is the hash of the upstream address from which the list was read. `service` is the hash of the
+   * earliest known address of the same messaging service.
+   */
+  upstream: string;
+  service: string;
+  /**
+   * The contacts to store. They are committed in batches. If the iteration throws, earlier batches may already be
+   * committed, but the contact list does not count as read.
+   */
+  updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
+  /**
+   * When a read of the contact list first found so many contacts missing that an outage is likely, in
+   * milliseconds since 1970 by Redis' clock. Absent if no outage is likely.
+   */
+  suspectSince?: number;
+  /** True if the new contacts of the list replace the known ones, so that they emit no events. */
+  isReplaced: boolean;
+  /** Events that concern the account as a whole instead of one contact. */
+  events: readonly NewEvent[];
+}
