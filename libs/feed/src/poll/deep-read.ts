@@ -4,7 +4,8 @@ import type { FeedStore } from '../feed-store.js';
 import type { ContactState } from '../snapshot/contact-state.js';
 import { MAX_CONSECUTIVE_UNREADABLE_PAGES } from '../walk/head-walk.js';
 import { isFlagMissing, isWithinSettleTime, type KnownMessage } from '../snapshot/known-message.js';
-import { compareWithAssumedOrder, MessageOrderDetector, type PageOrder } from '../walk/page-order.js';
+import { compareWithAssumedOrder, MessageOrderDetector } from '../walk/message-order-detector.js';
+import type { PageOrder } from '../walk/page-order.js';
 import {
   LARGE_PAGE_LIMIT,
   mayBeCausedByPageSize,

@@ -1,5 +1,6 @@
 import type { UpstreamMessage } from '#upstream';
-import { compareWithAssumedOrder, maxPlaces, messageOrderOf, type PageOrder } from './page-order.js';
+import { compareWithAssumedOrder, maxPlaces, messageOrderOf } from './message-order-detector.js';
+import type { PageOrder } from './page-order.js';
 import {
   type KnownIds,
   LARGE_PAGE_LIMIT,
