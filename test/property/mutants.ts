@@ -252,7 +252,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   ),
   patched(
     'an unchanged page is not compared although the state of the contact changed',
-    'poll/contact-poller.ts',
+    'poll/unchanged-first-page.ts',
     'extension.unchangedPage?.version === version &&',
     'extension.unchangedPage !== undefined && version > 0 &&',
   ),
@@ -260,7 +260,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     name: 'a failed page counts as an empty page',
     patches: [
       {
-        file: `${FEED}poll/contact-poller.ts`,
+        file: `${FEED}poll/head-reader.ts`,
         from: 'return this.source.listMessages(account, contactId, page, limit, purpose);',
         to: `return this.source
             .listMessages(account, contactId, page, limit, purpose)

@@ -7,6 +7,19 @@ import type { LookupReads } from '../ports.js';
  */
 export const MESSAGES_REPLACED_REASON = 'upstream shows other messages than before';
 
+/** Reason for a new baseline: a stored snapshot of a message cannot be read. */
+export const DAMAGED_SNAPSHOT_REASON = 'the stored snapshots of its messages are damaged';
+
+/**
+ * Returns the reason for a new baseline if the stored state of a contact is unusable; undefined if the state is usable.
+ */
+export function lossReasonOf({ lost, pollState, storedMessages, epoch }: ContactState): string | undefined {
+  if (lost) return 'the stored state of the contact was lost';
+  if (pollState.count > 0 && storedMessages === 0) return 'the stored snapshots of its messages were lost';
+  if (pollState.epoch !== undefined && pollState.epoch !== epoch) return 'the event log was lost';
+  return undefined;
+}
+
 /** A contact and its stored state at the start of a read. The commit of the read is based on this state. */
 export interface PollStart {
   account: string;

@@ -1,0 +1,246 @@
+import type { MessagePage } from '#upstream';
+import { isOutageMoreLikelyThanDeletions } from '../diff/absence.js';
+import type { FeedSettings } from './feed-settings.js';
+import type { FeedStore } from '../feed-store.js';
+import type { ContactState } from '../snapshot/contact-state.js';
+import { type HeadPlan, type HeadRead, firstPageLimitOf, readNewestMessages } from '../walk/head-walk.js';
+import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
+import { requestForLastPage } from '../walk/page-tail.js';
+import { upstreamClockDifferenceMs } from './upstream-clock.js';
+import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
+import {
+  hashAndJoinIds,
+  hasPermanentlyUnreadableMessage,
+  EMPTY_POLL_STATE,
+  splitIdHashes,
+} from '../snapshot/poll-state.js';
+import type { FeedSource, ReadPurpose } from '../ports.js';
+import type { PagesRead } from '../walk/pages-read.js';
+
+/** Outcome of a finished request for the first page: the page or an error. */
+export interface FirstPage {
+  limit: number;
+  outcome: { page: MessagePage } | { error: unknown };
+}
+
+/** A read of the newest messages, with what its commit needs. */
+export interface HeadReading {
+  /** The given start of the read, with the reason for a new baseline if upstream has replaced all messages. */
+  start: PollStart;
+  reading: PagesRead;
+  /**
+   * Snapshots by message id: at least those of the messages that were read. Empty if the commit starts a new baseline.
+   */
+  known: ReadonlyMap<string, KnownMessage>;
+}
+
+/**
+ * Reads the newest messages of a contact, and their snapshots: the pages on which new messages appear. Commits nothing.
+ */
+export class HeadReader {
+  constructor(
+    private readonly store: FeedStore,
+    private readonly source: FeedSource,
+    private readonly settings: Pick<FeedSettings, 'settleMs'>,
+  ) {}
+
+  /**
+   * Requests the first page, which is likely to be the same as at the last read. Its messages are not returned if
+   * the page has the given digest.
+   * @param digest digest of a page that was requested with the documented limit
+   * @returns undefined, without a request, if the first page is to be requested with another limit, because it cannot
+   * be compared with the digest then
+   */
+  async requestFirstPage(
+    start: PollStart,
+    purpose: ReadPurpose,
+    digest: string,
+  ): Promise<FirstPage | undefined> {
+    const limit = firstPageLimitOf(planOf(start));
+    if (limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE) return undefined;
+    const { account, contactId } = start;
+    try {
+      const page = await this.source.listMessages(account, contactId, 1, limit, purpose, digest);
+      return { limit, outcome: { page } };
+    } catch (error) {
+      return { limit, outcome: { error } };
+    }
+  }
+
+  /**
+   * Reads the newest messages and their snapshots.
+   * @param firstPage the first page, if it was requested already
+   * @throws {UpstreamError} if a page could not be read
+   * @throws {DamagedSnapshotError} if a snapshot is damaged
+   */
+  async read(start: PollStart, purpose: ReadPurpose, firstPage?: FirstPage): Promise<HeadReading> {
+    let alreadyRead = firstPage;
+    const { account, contactId, state, resync } = start;
+    // The commit is refused if a snapshot has changed since it was read.
+    const snapshots = new Map<string, KnownMessage>();
+    const head = await readNewestMessages(
+      {
+        read: (page, limit) => {
+          const given = alreadyRead;
+          alreadyRead = undefined;
+          if (given !== undefined && page === 1 && limit === given.limit) return pageOf(given);
+          return this.source.listMessages(account, contactId, page, limit, purpose);
+        },
+        known: async (ids) => {
+          if (resync !== undefined) return new Set();
+          const known = await this.store.knownMessages(account, contactId, ids);
+          for (const [id, message] of known) snapshots.set(id, message);
+          return new Set(known.keys());
+        },
+      },
+      planOf(start),
+    );
+    if (resync === undefined && head.metNoKnownMessage && (await this.isReplaced(start, head))) {
+      const replaced = { ...start, resync: MESSAGES_REPLACED_REASON };
+      return { start: replaced, reading: readingOf(head, start, true), known: new Map() };
+    }
+    const known = await this.snapshotsOf(start, head, snapshots);
+    const reading = {
+      ...readingOf(head, start, isHeadDisturbed(state, head, known.served)),
+      unsettledRead: this.showsAllUnsettled(start, head, known),
+    };
+    return { start, reading, known: known.all ?? known.served };
+  }
+
+  /** @param snapshots snapshots of the messages that were read, as far as they are known */
+  private async snapshotsOf(
+    { account, contactId, state, resync }: PollStart,
+    { served }: HeadRead,
+    snapshots: ReadonlyMap<string, KnownMessage>,
+  ): Promise<HeadSnapshots> {
+    const { flagCheckDueAt } = state.pollState;
+    if (resync !== undefined || flagCheckDueAt === undefined || flagCheckDueAt > state.now)
+      return { served: snapshots };
+    const ids = served.map(({ id }) => id);
+    const all = await this.store.allKnownMessages(account, contactId);
+    return {
+      all,
+      served: new Map(
+        ids.flatMap((id) => (all.has(id) ? [[id, all.get(id)] as [string, KnownMessage]] : [])),
+      ),
+    };
+  }
+
+  /**
+   * Returns true if a flag check was due and the read of the newest messages contained all messages whose flags
+   * may still change.
+   */
+  private showsAllUnsettled(
+    { state }: PollStart,
+    { served, firstReply }: HeadRead,
+    { all }: HeadSnapshots,
+  ): boolean {
+    if (all === undefined) return false;
+    const upstreamNow = firstReply?.date ?? state.now;
+    const shown = new Set(served.map(({ id }) => id));
+    return [...all].every(
+      ([id, known]) => shown.has(id) || !mayFlagsStillChange(known, upstreamNow, this.settings.settleMs),
+    );
+  }
+
+  /**
+   * Returns true if all messages that upstream returned are unknown, although many messages of the contact are
+   * known.
+   */
+  private async isReplaced({ account, contactId }: PollStart, { served }: HeadRead): Promise<boolean> {
+    if (served.length === 0) return false;
+    const known = await this.store.allKnownMessages(account, contactId);
+    const present = [...known.values()].filter(({ deleted }) => !deleted).length;
+    // Messages without timestamps emit no events in a new baseline. So a list of such messages that has become much
+    // shorter is not a new baseline: its messages were deleted, and the ones that it shows now are new.
+    const areDated = served.some(({ timestamp }) => timestamp !== undefined);
+    if (!areDated && served.length * 2 < present) return false;
+    return isOutageMoreLikelyThanDeletions(present, present) && served.every(({ id }) => !known.has(id));
+  }
+}
+
+/** Returns the first page that was read, or throws the error of its read. */
+async function pageOf({ outcome }: FirstPage): Promise<MessagePage> {
+  if ('page' in outcome) return Promise.resolve(outcome.page);
+  throw outcome.error;
+}
+
+interface HeadSnapshots {
+  /** Snapshots of the messages that were read, by message id. */
+  served: ReadonlyMap<string, KnownMessage>;
+  /** Snapshots of all known messages of the contact, by message id. Present only if a flag check is due. */
+  all?: ReadonlyMap<string, KnownMessage>;
+}
+
+function planOf({ state, resync, lookup }: PollStart): HeadPlan {
+  const { pollState, extension, now, failures, storedMessages, longestPage } = state;
+  const { order, length, pageSize, limit } = resync === undefined ? pollState : EMPTY_POLL_STATE;
+  const { headLimit, headLimitUntil = 0, hasMisplacedMessages = false } = extension;
+  return {
+    ...{ order, hasMisplacedMessages, length, pageSize, longestPage, failures },
+    // A look-up decides whether a send is posted again, so it does not rely on an order that is not exact.
+    ...(hasMisplacedMessages && lookup !== undefined ? { order: 'unsorted' } : {}),
+    // Until all pages were read once, it is unknown which page of an oldest-first list is the last one. The order
+    // is therefore set to `unknown`, so that the read begins at page 1 instead of at the last page.
+    ...(pollState.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
+    known: resync === undefined ? storedMessages : 0,
+    knowsMany: resync === undefined && isOutageMoreLikelyThanDeletions(storedMessages, storedMessages),
+    isFirst: state.emitAfter !== undefined || resync !== undefined,
+    hasPermanentlyUnreadableMessage: hasPermanentlyUnreadableMessage(pollState),
+    ignoresLimit: extension.ignoresLimit === true,
+    ...(limit === undefined ? {} : { limit }),
+    ...(headLimit === undefined || headLimit >= DOCUMENTED_MAX_MESSAGES_PER_PAGE
+      ? {}
+      : headLimitUntil > now
+        ? { headLimit }
+        : { lastHeadLimit: headLimit }),
+  };
+}
+
+function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): PagesRead {
+  const { served, order, length, pageSize, longestPage, limit, headLimit, skipped, unreadable } = head;
+  const { firstReply } = head;
+  return {
+    ...{ served, order, head: head.head, length, pageSize, longestPage, skipped, unreadable },
+    ...(limit === undefined ? {} : { limit }),
+    ...(headLimit === undefined ? {} : { headLimit }),
+    ...(firstReply === undefined ? {} : { date: firstReply.date }),
+    upstreamAheadMs: upstreamClockDifferenceMs(firstReply, state),
+    ...(head.onlyPage === undefined ? {} : { onlyPage: head.onlyPage }),
+    ...(head.ignoresLimit ? { ignoresLimit: true } : {}),
+    ...(head.hasMisplacedMessages ? { hasMisplacedMessages: true } : {}),
+    ...{ detectsVolatility: true, unsettledRead: false },
+    needsFullRead: disturbed || (!head.coversAllNew && state.emitAfter === undefined),
+  };
+}
+
+/**
+ * Returns true if messages at the head have disappeared or moved since the previous read of the newest
+ * messages.
+ */
+function isHeadDisturbed(
+  { pollState, extension, emitAfter }: ContactState,
+  { shown, order, showsEnd }: HeadRead,
+  known: ReadonlyMap<string, KnownMessage>,
+): boolean {
+  const isFullReadDueAnyway = emitAfter !== undefined;
+  if (isFullReadDueAnyway) return false;
+  const { head: before, length } = pollState;
+  const now = hashAndJoinIds(shown.filter((id) => known.has(id)));
+  const marks = new Set(splitIdHashes(now));
+  const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
+  const isSortOrderChanged = order !== pollState.order;
+  if (isSortOrderChanged) return pollState.order !== 'unknown' && (!showsEnd || isMissing);
+  // An oldest-first list grows at its end. If the known messages at the end differ from those of the previous
+  // read, messages have disappeared or moved.
+  if (order === 'oldestFirst') {
+    const { page, limit } = requestForLastPage(length, pollState.pageSize, extension.ignoresLimit === true);
+    const wasRead = before !== '' || (page - 1) * limit >= length;
+    return wasRead && now !== before;
+  }
+  if (order === 'unsorted' || (order === 'unknown' && showsEnd)) return isMissing;
+  const beginsWithPreviousHead = now.startsWith(before);
+  if (showsEnd) return !beginsWithPreviousHead;
+  return !before.startsWith(now) && !beginsWithPreviousHead;
+}
