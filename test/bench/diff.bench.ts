@@ -2,6 +2,7 @@
 // same pages.
 // Some imports use file paths, because the libs do not export those parts.
 import { parseMessage, type UpstreamMessage } from '#upstream';
+import { compareMessages } from '../../libs/feed/src/diff/compared-message.js';
 import { diffMessages } from '../../libs/feed/src/diff/diff.js';
 import { packKnownMessage, unpackKnownMessage } from '../../libs/feed/src/snapshot/known-message-codec.js';
 import type { KnownMessage } from '../../libs/feed/src/snapshot/known-message.js';
@@ -28,8 +29,7 @@ const NO_SENDS = new Map<string, { sendId: string }>();
 function knownOf(observed: readonly UpstreamMessage[]): Map<string, KnownMessage> {
   const { known } = diffMessages({
     contactId: 'c',
-    observed,
-    known: new Map(),
+    compared: compareMessages(observed, new Map()),
     sends: NO_SENDS,
     firstRead: 'silent',
   });
@@ -93,8 +93,8 @@ function round(pages: readonly Page[]): Round {
   let events = 0;
   const differing = timed(() => {
     pages.forEach(({ known }, n) => {
-      events += diffMessages({ contactId: 'c', observed: observed[n] ?? [], known, sends: NO_SENDS }).events
-        .length;
+      const compared = compareMessages(observed[n] ?? [], known);
+      events += diffMessages({ contactId: 'c', compared, sends: NO_SENDS }).events.length;
     });
   });
   return { parse, reading, diff: differing, events };

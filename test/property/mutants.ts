@@ -38,7 +38,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     'diff/diff.ts',
     'if (change === undefined) continue;',
     `if (change === undefined) continue;
-    const newest = Math.max(...[...input.known.values()].map(({ timestamp = 0 }) => timestamp));
+    const newest = Math.max(...input.compared.map(({ before }) => before?.timestamp ?? 0));
     if (before === undefined && !((message.timestamp ?? Infinity) > newest)) continue;`,
   ),
   patched(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseMessage, type UpstreamMessage } from '#upstream';
+import { compareMessages } from '../diff/compared-message.js';
 import { diffMessages } from '../diff/diff.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -25,8 +26,7 @@ function read(
 ): ReturnType<typeof diffMessages> {
   return diffMessages({
     contactId: 'c',
-    observed,
-    known,
+    compared: compareMessages(observed, known),
     sends: new Map(),
     ...(firstRead === undefined ? {} : { firstRead }),
   });

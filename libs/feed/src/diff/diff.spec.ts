@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseMessage, type UpstreamMessage } from '#upstream';
+import { compareMessages } from './compared-message.js';
 import { diffMessages, type DiffInput, type DiffResult } from './diff.js';
 import { messageFingerprintOf } from '../form/fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -31,7 +32,8 @@ class Memory {
   readonly known = new Map<string, KnownMessage>();
 
   see(observed: UpstreamMessage[], more: Partial<DiffInput> = {}): DiffResult['events'] {
-    const result = diffMessages({ contactId: 'c', observed, known: this.known, sends: new Map(), ...more });
+    const compared = compareMessages(observed, this.known);
+    const result = diffMessages({ contactId: 'c', compared, sends: new Map(), ...more });
     for (const [id, message] of result.known)
       this.known.set(id, unpackKnownMessage(packKnownMessage(message)));
     return result.events;
@@ -279,8 +281,7 @@ describe('a known message', () => {
     };
     const result = diffMessages({
       contactId: 'c',
-      observed: [shown('m')],
-      known: new Map([['m', before]]),
+      compared: compareMessages([shown('m')], new Map([['m', before]])),
       sends: new Map(),
     });
     expect(types(result.events)).toEqual(['message.updated']);
@@ -310,17 +311,14 @@ describe('the result of comparing one read with the snapshots', () => {
   });
 
   it('contains the new snapshots of new and changed messages, and no others', () => {
-    const known = new Map<string, KnownMessage>();
     const first = diffMessages({
       contactId: 'c',
-      observed: [shown('a'), shown('b')],
-      known,
+      compared: compareMessages([shown('a'), shown('b')], new Map()),
       sends: new Map(),
     });
     const second = diffMessages({
       contactId: 'c',
-      observed: [shown('a'), shown('b', flags(true, false)), shown('c')],
-      known: first.known,
+      compared: compareMessages([shown('a'), shown('b', flags(true, false)), shown('c')], first.known),
       sends: new Map(),
     });
     expect([...second.known.keys()].sort()).toEqual(['b', 'c']);

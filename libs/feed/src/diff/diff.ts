@@ -1,8 +1,8 @@
 import type { EventTypeOf, NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
 import { type FirstRead, isMessageEmittedAtFirstRead } from './first-read.js';
+import type { ComparedMessage } from './compared-message.js';
 import {
-  messageFingerprintOf,
   type FingerprintField,
   fieldNamesOf,
   fieldsReportedAsOther,
@@ -11,7 +11,6 @@ import {
 import type { KnownMessage } from '../snapshot/known-message.js';
 import {
   type MessageDifference,
-  compareWithStoredFingerprint,
   isMessageChangeEmitted,
   chooseFingerprintToStore,
   NO_MESSAGE_DIFFERENCE,
@@ -26,21 +25,14 @@ import {
   type VolatileMessageFields,
 } from '../form/volatile-message-fields.js';
 
-/** Messages that a read returned, and the snapshots to compare them with. */
+/** What a read found out about the messages of a contact. */
 export interface DiffInput {
   contactId: string;
-  /** Messages that the read returned, each once, oldest first. */
-  observed: readonly UpstreamMessage[];
-  /**
-   * What the contact's snapshot contains about the messages of {@link observed}, by message id. New messages
-   * have no entry.
-   */
-  known: ReadonlyMap<string, KnownMessage>;
-  /** Fingerprints of observed messages by message id, if the caller has already computed them. */
-  fingerprints?: ReadonlyMap<string, SeenFingerprint>;
+  /** Messages that the read returned, each once, oldest first, and their comparison with the snapshot. */
+  compared: readonly ComparedMessage[];
   /** The volatile fields of the contact's messages, as determined by earlier reads. */
   volatility?: VolatileMessageFields;
-  /** The sends that some of the observed messages belong to, by message id. */
+  /** The sends that some of these messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
   /**
    * Decides which messages of the contact's first read emit events, and which belong to the baseline. Absent
@@ -74,24 +66,14 @@ export interface DiffResult {
 type Changes = Record<string, { from?: unknown; to: unknown }>;
 
 /**
- * Compares observed messages with their snapshots, and returns the events and the new snapshots. Has no side
- * effects.
+ * Returns the events and the new snapshots of messages that were compared with their snapshots. Has no side effects.
  */
 export function diffMessages(input: DiffInput): DiffResult {
   const arrivals: NewEvent[] = [];
   const alterations: NewEvent[] = [];
   const known = new Map<string, KnownMessage>();
-  const comparisons: Comparison[] = [];
-  let differs = false;
-  for (const message of input.observed) {
-    const before = input.known.get(message.id);
-    const seen = input.fingerprints?.get(message.id) ?? messageFingerprintOf(message);
-    const form = before && compareWithStoredFingerprint(message, seen, before.fingerprint);
-    if (form?.isChanged === true) differs = true;
-    comparisons.push({ message, seen, before, form });
-  }
-  const volatile = volatileFieldsUpdateOf(comparisons, differs, input.volatility);
-  for (const { message, seen, before, form } of comparisons) {
+  const volatile = volatileFieldsUpdateOf(input.compared, input.volatility);
+  for (const { message, seen, before, form } of input.compared) {
     const change =
       before === undefined || form === undefined
         ? arrival(message, seen, input, volatile)
@@ -103,21 +85,13 @@ export function diffMessages(input: DiffInput): DiffResult {
   return { events: [...arrivals, ...alterations], known, volatile };
 }
 
-/** An observed message, its snapshot, and the difference between the two. A new message has no snapshot. */
-interface Comparison {
-  message: UpstreamMessage;
-  seen: SeenFingerprint;
-  before: KnownMessage | undefined;
-  form: MessageDifference | undefined;
-}
-
 function volatileFieldsUpdateOf(
-  comparisons: readonly Comparison[],
-  differs: boolean,
+  compared: readonly ComparedMessage[],
   volatility: VolatileMessageFields = NO_VOLATILE_MESSAGE_FIELDS,
 ): VolatileMessageFieldsUpdate {
+  const differs = compared.some(({ form }) => form?.isChanged === true);
   if (!differs && volatility.size === 0) return EMPTY_VOLATILE_MESSAGE_FIELDS_UPDATE;
-  const read = comparisons.flatMap(({ message, seen, before, form }) =>
+  const read = compared.flatMap(({ message, seen, before, form }) =>
     before === undefined || before.deleted || form === undefined
       ? []
       : {

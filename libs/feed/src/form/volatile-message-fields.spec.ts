@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseMessage, type UpstreamMessage } from '#upstream';
+import { compareMessages } from '../diff/compared-message.js';
 import { diffMessages, type DiffResult } from '../diff/diff.js';
 import { messageFingerprintOf, messageFingerprintIncludingUrlSignatures } from './fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -41,8 +42,7 @@ class Contact {
   read(messages: readonly UpstreamMessage[]): string[] {
     const { events, known, volatile } = diffMessages({
       contactId: 'c',
-      observed: messages,
-      known: this.known,
+      compared: compareMessages(messages, this.known),
       sends: new Map(),
       volatility: this.volatility,
       ...(this.known.size === 0 ? { firstRead: 'silent' as const } : {}),

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { type RowUpdate, searchWordsOfContact } from '#conversations';
 import type { NewEvent } from '#events';
 import { isRecord, type Logger } from '#platform';
@@ -12,15 +11,14 @@ import {
   unconfirmedSuspectSince,
 } from '../diff/absence.js';
 import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
+import { compareMessages } from '../diff/compared-message.js';
 import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { FeedStore } from '../feed-store.js';
 import type { PollCommit } from './poll-commit.js';
 import type { ContactState } from '../snapshot/contact-state.js';
-import { fieldSetOf, messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { compareWithStoredFingerprint, mayFieldsHaveChanged } from '../form/message-form.js';
 import { isPlaceholder } from '../walk/read-in-parts.js';
 import { sortOldestFirst } from '../walk/page-order.js';
 import type { ReplyTime } from '../walk/page-reader.js';
@@ -29,10 +27,11 @@ import { packPollState } from '../snapshot/poll-state-codec.js';
 import { NextReadPlanner } from './next-read-planner.js';
 import { type CommitKind, type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
+import { ReadBinder } from './read-binder.js';
 import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';
 import { type RowUpdateInput, conversationRowUpdateOf } from './row-update.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
-import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
+import type { RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
 import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
@@ -41,29 +40,13 @@ import {
   unpackVolatileMessageFields,
 } from '../form/volatile-message-fields.js';
 
-/** Maximum number of contacts in the cache `uncommittedSends`. */
-const MAX_UNCOMMITTED = 1_000;
-/**
- * Time for which the cache `uncommittedSends` keeps the sends of a contact, in milliseconds. Normally, the contact is
- * read again within this time.
- */
-const UNCOMMITTED_TTL_MS = 60_000;
-
 /**
  * Compares a read of messages with the snapshot, and commits the events, the new snapshots and the next due
  * times.
  */
 export class PollCommitter {
   private readonly nextReads: NextReadPlanner;
-  /**
-   * For each contact, the sends that were bound to its messages, by message id. A send is kept until a commit
-   * contains its message, because a commit may fail, or may be refused because another worker committed first. That
-   * worker may not have bound the message, for example because it read the message with another text.
-   */
-  private readonly uncommittedSends = new LRUCache<string, ReadonlyMap<string, BoundSend>>({
-    max: MAX_UNCOMMITTED,
-    ttl: UNCOMMITTED_TTL_MS,
-  });
+  private readonly sends: ReadBinder;
 
   constructor(
     private readonly store: FeedStore,
@@ -74,6 +57,7 @@ export class PollCommitter {
     private readonly volatile?: VolatileFieldStore,
   ) {
     this.nextReads = new NextReadPlanner(store, settings);
+    this.sends = new ReadBinder(binder);
   }
 
   /**
@@ -91,19 +75,14 @@ export class PollCommitter {
   ): Promise<boolean> {
     const { account, contactId, state, resync } = start;
     const observed = sortOldestFirst(reading.served, reading.order);
-    const fingerprints = new Map(observed.map((message) => [message.id, messageFingerprintOf(message)]));
-    const uncommitted = this.uncommittedSends.get(keyOf(start)) ?? new Map<string, BoundSend>();
-    const found = await this.sendsIn(start, reading, observed, fingerprints, known);
-    const sends = new Map([...uncommitted, ...found]);
-    if (found.size > 0) this.uncommittedSends.set(keyOf(start), sends);
+    const compared = compareMessages(observed, known);
+    const { sends, uncommitted } = await this.sends.bind(start, reading, compared);
     const revisionFloor = resync === undefined ? state.pollState.revisionFloor : floorAfterLoss(state);
     const newRevisionsAbove = Math.max(state.revisionFloor, revisionFloor ?? 0);
     const firstRead = this.firstRead(start, reading);
     const changes = diffMessages({
       contactId,
-      observed,
-      known,
-      fingerprints,
+      compared,
       volatility: unpackVolatileMessageFields(state.extension.volatile),
       sends,
       ...(firstRead === undefined ? {} : { firstRead }),
@@ -215,7 +194,7 @@ export class PollCommitter {
       },
     });
     if (committed === undefined) return false;
-    if (sends.size > 0) this.forgetUncommittedSends(start, observed);
+    if (sends.size > 0) this.sends.forget(start, observed);
     if (reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
     return true;
   }
@@ -225,14 +204,7 @@ export class PollCommitter {
    * must then commit the messages even if they have not changed.
    */
   hasUncommittedSends(contact: Pick<PollStart, 'account' | 'contactId'>): boolean {
-    return this.uncommittedSends.has(keyOf(contact));
-  }
-
-  private forgetUncommittedSends(contact: PollStart, committed: readonly UpstreamMessage[]): void {
-    const left = new Map(this.uncommittedSends.get(keyOf(contact)));
-    for (const { id } of committed) left.delete(id);
-    if (left.size > 0) this.uncommittedSends.set(keyOf(contact), left);
-    else this.uncommittedSends.delete(keyOf(contact));
+    return this.sends.hasUncommittedSends(contact);
   }
 
   /**
@@ -303,34 +275,6 @@ export class PollCommitter {
       );
     }
     await this.volatile?.countMessageFields(account, { muted, unmuted });
-  }
-
-  private async sendsIn(
-    { account, contactId, state, lookup }: PollStart,
-    { upstreamAheadMs }: PagesRead,
-    observed: readonly UpstreamMessage[],
-    fingerprints: ReadonlyMap<string, SeenFingerprint>,
-    known: ReadonlyMap<string, KnownMessage>,
-  ): Promise<ReadonlyMap<string, BoundSend>> {
-    const outbound = observed.filter(({ direction }) => direction === 'outbound');
-    const newMessages = outbound.filter(({ id }) => !known.has(id));
-    const changes = outbound.map((message) => ({
-      message,
-      change: changeForBinder(message, fingerprints.get(message.id), known.get(message.id)),
-    }));
-    const messagesWith = (wanted: ChangeForBinder): UpstreamMessage[] =>
-      changes.filter(({ change }) => change === wanted).map(({ message }) => message);
-    if (observed.length === 0) return new Map();
-    lookup?.add(contactId, observed, upstreamAheadMs);
-    return this.binder.bind({
-      account,
-      contactId,
-      newMessages,
-      editedMessages: messagesWith('edited'),
-      otherChangedMessages: messagesWith('other'),
-      ...{ upstreamAheadMs, readAt: state.now, messagesRead: observed.length },
-      ...(lookup === undefined ? {} : { lookup }),
-    });
   }
 
   private absences(
@@ -471,36 +415,6 @@ function isSamePollState(a: PollState, b: PollState): boolean {
   return packPollState(a).equals(packPollState(b));
 }
 
-/** Fields of a message that are compared with sends to find out which send the message belongs to. */
-const MATCHED_FIELDS = fieldSetOf('to', 'direction', 'message', 'attachments');
-/**
- * Fields that are compared with sends if the message's timestamp was unknown before. If the timestamp was known,
- * the message has been compared with the sends already, and a new timestamp is no reason to compare it again.
- */
-const MATCHED_FIELDS_AND_TIMESTAMP = MATCHED_FIELDS | fieldSetOf('timestamp');
-
-/**
- * How a known message changed, for matching messages with sends. `edited`: a field that the matching compares
- * may have changed. `other`: only a flag or another field changed, or the message was deleted and appeared
- * again.
- */
-type ChangeForBinder = 'edited' | 'other';
-
-/** Returns how a known message changed; undefined if the message is new or has not changed. */
-function changeForBinder(
-  message: UpstreamMessage,
-  seen: SeenFingerprint | undefined,
-  before: KnownMessage | undefined,
-): ChangeForBinder | undefined {
-  if (before === undefined || seen === undefined) return undefined;
-  const difference = compareWithStoredFingerprint(message, seen, before.fingerprint);
-  const compared = before.timestamp === undefined ? MATCHED_FIELDS_AND_TIMESTAMP : MATCHED_FIELDS;
-  if (mayFieldsHaveChanged(difference, compared)) return 'edited';
-  const { delivered, read, deleted } = before;
-  const isOther = delivered !== message.delivered || read !== message.read || deleted || difference.isChanged;
-  return isOther ? 'other' : undefined;
-}
-
 /**
  * Returns the contact's own phone numbers: the recipients of outbound messages and the senders of inbound
  * messages.
@@ -529,8 +443,4 @@ function suspicionOf(
 ): NewEvent | undefined {
   const reason = 'upstream shows far fewer messages of a contact than before';
   return createAccountSuspectEvent(now, suspectAt, { reason, count, contactId });
-}
-
-function keyOf({ account, contactId }: Pick<PollStart, 'account' | 'contactId'>): string {
-  return `${account}\n${contactId}`;
 }
