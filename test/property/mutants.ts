@@ -205,9 +205,9 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     'absence from an incomplete read counts as deletion',
     'poll/poll-committer.ts',
     `reading.fullRead?.isStable === true
-        ? this.absences(start, reading, reading.fullRead, known, newRevisionsAbove)
+        ? this.missing.find(start, reading, reading.fullRead, known, newRevisionsAbove)
         : undefined;`,
-    `this.absences(
+    `this.missing.find(
         start,
         reading,
         {

@@ -2,22 +2,14 @@ import { type RowUpdate, searchWordsOfContact } from '#conversations';
 import type { NewEvent } from '#events';
 import { isRecord, type Logger } from '#platform';
 import { phoneNumbersOf, type UpstreamMessage } from '#upstream';
-import {
-  type AbsenceResult,
-  classifyMissingMessages,
-  createMessageDeletionEvent,
-  isAccountSuspect,
-  createAccountSuspectEvent,
-  unconfirmedSuspectSince,
-} from '../diff/absence.js';
+import { createAccountSuspectEvent } from '../diff/absence.js';
 import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { compareMessages } from '../diff/compared-message.js';
-import { diffMessages, eventSubjectOfMessage } from '../diff/diff.js';
+import { diffMessages } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { FeedStore } from '../feed-store.js';
 import type { PollCommit } from './poll-commit.js';
 import type { ContactState } from '../snapshot/contact-state.js';
-import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { isPlaceholder } from '../walk/read-in-parts.js';
 import { sortOldestFirst } from '../walk/page-order.js';
@@ -25,7 +17,9 @@ import type { ReplyTime } from '../walk/page-reader.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import { NextReadPlanner } from './next-read-planner.js';
-import { type CommitKind, type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
+import { baselineAfter, firstReadOf, resyncEvent, revisionFloorAfterLoss } from './baseline.js';
+import { MissingMessages } from './missing-messages.js';
+import type { CommitKind, PollStart } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
 import { ReadBinder } from './read-binder.js';
 import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';
@@ -33,7 +27,7 @@ import { type RowUpdateInput, conversationRowUpdateOf } from './row-update.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
 import type { RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
-import type { FullRead, PagesRead } from '../walk/pages-read.js';
+import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 import {
   type VolatileMessageFieldsUpdate,
@@ -47,17 +41,19 @@ import {
 export class PollCommitter {
   private readonly nextReads: NextReadPlanner;
   private readonly sends: ReadBinder;
+  private readonly missing: MissingMessages;
 
   constructor(
     private readonly store: FeedStore,
-    private readonly binder: SendBinder,
-    private readonly recordedMessages: RecordedMessages,
+    binder: SendBinder,
+    recordedMessages: RecordedMessages,
     private readonly settings: FeedSettings,
     private readonly logger: Logger,
     private readonly volatile?: VolatileFieldStore,
   ) {
     this.nextReads = new NextReadPlanner(store, settings);
     this.sends = new ReadBinder(binder);
+    this.missing = new MissingMessages(binder, recordedMessages, settings);
   }
 
   /**
@@ -77,9 +73,10 @@ export class PollCommitter {
     const observed = sortOldestFirst(reading.served, reading.order);
     const compared = compareMessages(observed, known);
     const { sends, uncommitted } = await this.sends.bind(start, reading, compared);
-    const revisionFloor = resync === undefined ? state.pollState.revisionFloor : floorAfterLoss(state);
+    const revisionFloor =
+      resync === undefined ? state.pollState.revisionFloor : revisionFloorAfterLoss(state);
     const newRevisionsAbove = Math.max(state.revisionFloor, revisionFloor ?? 0);
-    const firstRead = this.firstRead(start, reading);
+    const firstRead = firstReadOf(start, reading, this.settings.undated);
     const changes = diffMessages({
       contactId,
       compared,
@@ -90,7 +87,7 @@ export class PollCommitter {
     });
     const absence =
       reading.fullRead?.isStable === true
-        ? this.absences(start, reading, reading.fullRead, known, newRevisionsAbove)
+        ? this.missing.find(start, reading, reading.fullRead, known, newRevisionsAbove)
         : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
     const unreadable = addUnreadableElementHashes(state.pollState.unreadable, reading.unreadable);
@@ -101,7 +98,7 @@ export class PollCommitter {
       ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
       ...changes.events,
     ];
-    events.push(...(await this.deletions(account, contactId, absence?.deleted ?? [])));
+    events.push(...(await this.missing.deletionEvents(account, contactId, absence?.deleted ?? [])));
     const suspected = absence?.suspected ?? 0;
     const suspicion = suspected > 0 ? suspicionOf(contactId, state, suspected) : undefined;
     if (suspicion !== undefined) events.push(suspicion);
@@ -276,110 +273,6 @@ export class PollCommitter {
     }
     await this.volatile?.countMessageFields(account, { muted, unmuted });
   }
-
-  private absences(
-    { contactId, state }: PollStart,
-    reading: PagesRead,
-    { seen, knownBefore, startedAt }: FullRead,
-    all: ReadonlyMap<string, KnownMessage>,
-    revisionFloor: number,
-  ): AbsenceResult {
-    // Leaves out messages that became known during the deep read and are on none of its pages. These messages
-    // are new, not missing.
-    const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
-    const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
-    const isListSuspect = unconfirmedSuspectSince(listSuspectSince, deletionsConfirmedAt) !== undefined;
-    // If upstream shows no message of this contact, that alone does not indicate an outage. An outage is
-    // likely if the account is already suspect, or if upstream shows no message of any contact.
-    const empty = seen.size === 0;
-    const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
-    // Redis stores `missingSince` of a message in whole seconds, rounded up. Times that are compared with it are
-    // rounded in the same way.
-    const confirmedAt = Math.ceil(deletionsConfirmedAt / 1_000) * 1_000;
-    const lastShownAt = Math.max(messagesShownAt, confirmedAt);
-    const suspectSince = unconfirmedSuspectSince(state.pollState.suspectSince, deletionsConfirmedAt);
-    return classifyMissingMessages({
-      contactId,
-      known,
-      seen,
-      startedAt,
-      now: state.now,
-      revisionFloor,
-      minApartMs: this.settings.absenceMs,
-      deletionsConfirmedAt: confirmedAt,
-      isOutageLikely: isListSuspect || emptied,
-      ...(suspectSince === undefined ? {} : { suspectSince }),
-      mayBeUnreadable: reading.skipped > (state.pollState.skipped ?? 0),
-      ...(empty && state.contacts > 1 ? { lastShownAt } : {}),
-    });
-  }
-
-  private async deletions(
-    account: string,
-    contactId: string,
-    deleted: AbsenceResult['deleted'],
-  ): Promise<NewEvent[]> {
-    if (deleted.length === 0) return [];
-    const ids = deleted.map(({ id }) => id);
-    const sends = await this.binder.sendsOf(account, contactId, ids);
-    const events: NewEvent[] = [];
-    for (const gone of deleted) {
-      const last = await this.recordedMessages.lastRecordedForm(
-        account,
-        eventSubjectOfMessage(contactId, gone.id),
-        gone.revisionBefore,
-      );
-      events.push(createMessageDeletionEvent(contactId, gone, last, sends.get(gone.id)));
-    }
-    return events;
-  }
-
-  private firstRead({ state, resync }: PollStart, reading: PagesRead): FirstRead | undefined {
-    if (resync !== undefined) {
-      const emitAfter =
-        resync === MESSAGES_REPLACED_REASON ? lastReadAtByUpstream(state, reading) : undefined;
-      // A new baseline usually emits no events for messages, because the same events may have been emitted before. If
-      // `emitAfter` is set, events are emitted for messages whose timestamp is later than `emitAfter`.
-      return emitAfter === undefined ? 'silent' : { emitAfter, undated: 'silent', areSendsDated: true };
-    }
-    if (state.emitAfter === undefined) return undefined;
-    const undated = state.extension.resyncing === true ? 'silent' : this.settings.undated;
-    return { emitAfter: state.emitAfter, undated };
-  }
-}
-
-/**
- * Returns how the commit changes the baseline of the contact. `{ emitAfter }`: starts a new baseline, which contains
- * the messages up to this time. `over`: completes the baseline, because all pages were read. `unchanged`: neither.
- */
-function baselineAfter({ state, resync }: PollStart, reading: PagesRead): PollCommit['baseline'] {
-  const { fullRead, date, firstDate = date } = reading;
-  if (resync === MESSAGES_REPLACED_REASON) {
-    const emitAfter = lastReadAtByUpstream(state, reading);
-    if (emitAfter !== undefined) return { emitAfter };
-  }
-  // Upstream rounds the time in its `Date` header down to a second, so the actual time may be almost a second
-  // later. The baseline includes messages up to the actual time.
-  if (resync !== undefined) return { emitAfter: (firstDate ?? state.now) + 1_000 };
-  return fullRead === undefined ? 'unchanged' : 'over';
-}
-
-/**
- * Tolerance for comparing the result of {@link lastReadAtByUpstream} with timestamps of messages, in milliseconds.
- * Upstream may round the timestamps and the time in its `Date` header down to a second.
- */
-const TIMESTAMP_TOLERANCE_MS = 1_000;
-
-/**
- * Returns the time of the last read of the newest messages, less a tolerance, in milliseconds since 1970 by
- * upstream's clock; undefined if there was no such read. If upstream returns none of the known messages, for
- * example because a conversation was deleted, only messages with a timestamp after the returned time count as new.
- */
-function lastReadAtByUpstream(
-  { extension: { readAt } }: PollStart['state'],
-  { upstreamAheadMs }: PagesRead,
-): number | undefined {
-  return readAt === undefined ? undefined : readAt + upstreamAheadMs - TIMESTAMP_TOLERANCE_MS;
 }
 
 /**
@@ -395,22 +288,6 @@ function suspicionIn(
   return suspectSince ?? (before.suspectSince !== undefined || deletesSnapshots ? 'over' : undefined);
 }
 
-/** Assumed maximum number of changes of one message between two losses of the contact's snapshot. */
-const MAX_REVISIONS_BETWEEN_LOSSES = 1_000;
-
-/**
- * Returns a number above all revisions that the contact's messages had before a loss of stored state. Later
- * changes get revisions above this number. Otherwise, two events of a message could have the same id, and the
- * event log would drop the second one.
- *
- * The Unix time in seconds is high enough, because a message has less than one event per second on average.
- * If losses follow each other closely, the result is {@link MAX_REVISIONS_BETWEEN_LOSSES} above the
- * result after the previous loss.
- */
-function floorAfterLoss({ now, pollState }: ContactState): number {
-  return Math.max(Math.floor(now / 1_000), (pollState.revisionFloor ?? 0) + MAX_REVISIONS_BETWEEN_LOSSES);
-}
-
 function isSamePollState(a: PollState, b: PollState): boolean {
   return packPollState(a).equals(packPollState(b));
 }
@@ -424,16 +301,6 @@ function numbersIn(messages: readonly UpstreamMessage[]): string[] {
     direction === 'outbound' ? to : direction === 'inbound' ? from : undefined,
   );
   return [...new Set(numbers.filter((number) => number !== undefined))];
-}
-
-function resyncEvent(contactId: string, { version }: ContactState, reason: string): NewEvent {
-  return {
-    type: 'contact.resynced',
-    contactId,
-    subject: `resync:${contactId}`,
-    revision: version + 1,
-    data: { contactId, reason },
-  };
 }
 
 function suspicionOf(
