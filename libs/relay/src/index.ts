@@ -37,7 +37,8 @@ export { type RelaySettings, SCHEDULED_SENDS_CHECK_INTERVAL_MS } from './send/re
 export { type SendHistory, type SendWithTimes, type SendWithTimesPage } from './send/send-history.js';
 export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send/send-list.js';
 export { type SendRecord } from './send/send-record.js';
-export { type Fence, type FenceResult, type RelayStore, type StateChange } from './send/relay-store.js';
+export { type Fence, type FenceResult } from './send/lane-store.js';
+export { type RelayStore, type StateChange } from './send/relay-store.js';
 export { type SendState, timeOfStatus } from './send/send-record.js';
 export {
   LOOKUP_OUTCOMES,

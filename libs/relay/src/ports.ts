@@ -18,7 +18,7 @@ export interface Sender {
 
   /**
    * Returns the function that must be called right before a POST whose token of the request budget was taken by
-   * `RelayStore.fence`. If this token has expired, the function takes a new one.
+   * `LaneStore.fence`. If this token has expired, the function takes a new one.
    * @param requestedAt when the token was requested, as a value of `performance.now()`
    */
   budgetTokenCheckOf(account: string, requestedAt: number): BudgetTokenCheck;

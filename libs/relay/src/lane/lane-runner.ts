@@ -11,7 +11,8 @@ import { upstreamAddressHashStoredWithSend, reasonOfSendToFormerService } from '
 import { type LaneStep, nextLaneStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
-import type { LaneHead, RelayStore } from '../send/relay-store.js';
+import type { LaneHead } from '../send/lane-store.js';
+import type { RelayStore } from '../send/relay-store.js';
 import { MAX_FENCE_AGE_MS, SendPoster } from './send-poster.js';
 import { stateChangeOfExpiredSend } from '../send/send-expiry.js';
 import { hasPostWithoutMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type LaneStep, nextLaneStep } from './lane-step.js';
-import type { LaneHead } from '../send/relay-store.js';
+import type { LaneHead } from '../send/lane-store.js';
 import type { SendOrder, SendState } from '../send/send-record.js';
 
 const NOW = 1_000_000;

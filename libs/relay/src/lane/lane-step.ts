@@ -1,4 +1,4 @@
-import type { LaneHead } from '../send/relay-store.js';
+import type { LaneHead } from '../send/lane-store.js';
 import { checkServiceBeforePost } from './service-check.js';
 import { sendExpiryOf } from '../send/send-expiry.js';
 

@@ -2,7 +2,8 @@ import { pause } from '#platform';
 import { SimilarMessageCollector } from '../match/similar-message-collector.js';
 import type { Lookup, LookupOptions } from '../ports.js';
 import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
-import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
+import type { LaneHead } from '../send/lane-store.js';
+import type { RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
 import { type LookupResult, runLookup, appendLookupWithCandidates } from './lookup-result.js';
 

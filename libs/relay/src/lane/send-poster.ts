@@ -19,7 +19,8 @@ import { type AttemptResult, classifyPostError, retryWaitMs } from './attempt-ou
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
 import type { Lookup, Sender } from '../ports.js';
 import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
-import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
+import type { LaneHead } from '../send/lane-store.js';
+import type { RelayStore, StateChange } from '../send/relay-store.js';
 import { InvalidTransitionError } from '../send/send-transitions.js';
 import {
   isAwaitingMessage,

@@ -1,4 +1,4 @@
-import type { LaneHead } from '../send/relay-store.js';
+import type { LaneHead } from '../send/lane-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
 /** Time within which every gateway and worker learns a changed upstream address, in milliseconds. */

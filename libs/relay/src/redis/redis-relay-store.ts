@@ -1,31 +1,16 @@
-import { rowCategoryOfStatus, previewOf, rowRedisKeys, type SendStatusNotice } from '#conversations';
+import { rowCategoryOfStatus, previewOf, rowRedisKeys } from '#conversations';
 import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
-import {
-  accountKeys,
-  lastSeenRedisRunId,
-  type AccountKeys,
-  type Clock,
-  parseRedisHashReply,
-  type RedisClient,
-  readRedisTime,
-  uniqueString,
-} from '#platform';
+import { lastSeenRedisRunId, readRedisTime } from '#platform';
 import { idempotencyRedisKey, parseIdempotencyKeyUse } from './redis-idempotency-keys.js';
 import {
   readSendsAwaitingMessageScript,
-  removeSendFromLaneScript,
-  readDueLanesScript,
   readDueSendsScript,
   readExpirableSendsScript,
   removeSendExpiryTimesScript,
-  fenceSendScript,
   insertSendScript,
-  readFirstSendInLaneScript,
   readMsUntilSortedSetMemberDueScript,
-  postponeLaneScript,
   rescheduleChecksOfAcceptedSendsScript,
   queueScheduledSendsScript,
-  makeLanesDueScript,
   applySendTransitionScript,
 } from './redis-relay-scripts.js';
 import {
@@ -35,27 +20,21 @@ import {
 } from './redis-message-bindings.js';
 import { laneRedisKeys, redisIndexKeysOfStoredSend, sendIndexRedisKeys } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
+import { RedisLaneStore } from './redis-lane-store.js';
+import { statusNotice } from './redis-send-status-notice.js';
 import { trimFinishedSends, readExcessAcceptedAndUnknownSends } from './redis-send-retention.js';
 import {
   boundSendOf,
   type BoundSend,
   type ExpirableSend,
-  type Fence,
-  type FenceResult,
-  type LaneHead,
   type RelayStore,
   type InsertResult,
   type NewSendOrder,
   type StateChange,
 } from '../send/relay-store.js';
+import { changedSend } from '../send/changed-send.js';
 import type { IdempotencyKey } from '../send/send-service.js';
-import {
-  possiblyAcceptedPostCountAfter,
-  type Edge,
-  InvalidTransitionError,
-  transitionResult,
-  storageLocationOfSend,
-} from '../send/send-transitions.js';
+import { transitionResult, storageLocationOfSend } from '../send/send-transitions.js';
 import {
   isAwaitingMessage,
   isKeptAsUndecided,
@@ -64,47 +43,19 @@ import {
   type SendRecord,
   type SendState,
   fieldsKeptAcrossTransitions,
-  timeOfStatus,
   toPublicSend,
 } from '../send/send-record.js';
 
 const DROPPED_REASON =
   'The account has more than SEND_RETENTION_MAX sends. This send is removed, although its outcome is unknown.';
 
-/** Returns the status of a send as the JSON text that the Lua scripts publish for event streams. */
-function statusNotice({
-  order,
-  state,
-}: {
-  order: NewSendOrder;
-  state: Omit<SendState, 'updatedAt'>;
-}): string {
-  const notice: SendStatusNotice = {
-    id: order.id,
-    status: state.status,
-    reference: order.reference ?? null,
-    revision: state.revision,
-    phoneNumber: order.phoneNumber,
-    contactId: state.contactId ?? null,
-  };
-  return JSON.stringify(notice);
-}
-
 type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
 /**
- * Stores sends in Redis. Each send is a hash, and each lane (a recipient's queue) is a list. Sorted sets hold the times
- * at which sends and lanes are due.
+ * Stores sends in Redis, and their lanes (see {@link RedisLaneStore}). Each send is a hash. Sorted sets hold the times
+ * at which sends are due.
  */
-export class RedisRelayStore implements RelayStore {
-  constructor(
-    private readonly redis: RedisClient,
-    private readonly prefix: string,
-    private readonly clock: Clock,
-    /** Whether the rows of conversations are stored and updated. */
-    private readonly rowsKept: 'on' | 'off' = 'on',
-  ) {}
-
+export class RedisRelayStore extends RedisLaneStore implements RelayStore {
   async insert(account: string, order: NewSendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
     const keys = this.keys(account);
     const { createdAt, ...rest } = order;
@@ -156,7 +107,7 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     const { order, state: before } = record;
     const { laneDueInMs, confirmInMs, claim, redisRun } = change;
-    const { event, name, next } = this.resultOf(record, change);
+    const { event, name, next } = changedSend(record, change, this.clock.now());
     const { state: after } = next;
     const { revision } = after;
     const confirm = after.status === 'accepted' ? confirmInMs : null;
@@ -217,108 +168,6 @@ export class RedisRelayStore implements RelayStore {
     );
     if (done === 2) change.onLaneEmpty?.();
     return done === 0 ? undefined : next;
-  }
-
-  async fence(
-    account: string,
-    record: SendRecord,
-    { state, leaseMs, requestsPerSecond, name }: Fence,
-  ): Promise<FenceResult> {
-    const keys = this.keys(account);
-    const { order, state: before } = record;
-    const { next } = this.resultOf(record, { transition: 'fenced', state, name });
-    const reply = await fenceSendScript.run(
-      this.redis,
-      {
-        send: keys('send', order.id),
-        lanesDue: keys('lanes', 'due'),
-        awaiting: keys('awaiting', order.phoneNumber),
-        confirms: keys('confirms'),
-        expiring: keys('sends', 'expiring'),
-        statusBefore: sendIndexRedisKeys.status(keys, before.status),
-        statusAfter: sendIndexRedisKeys.status(keys, next.state.status),
-        upstream: keys('upstream'),
-        forbidden: keys('upstream', 'forbidden'),
-        bucket: keys('budget'),
-        rows: rowRedisKeys(keys).rows,
-      },
-      {
-        id: order.id,
-        revision: before.revision,
-        nonceBefore: before.step ?? '',
-        state: JSON.stringify(next.state),
-        nonce: name,
-        recipient: order.phoneNumber,
-        lease: Math.ceil(leaseMs),
-        rate: requestsPerSecond,
-        rowsKept: this.rowsKept,
-        rowCount: rowCategoryOfStatus(next.state.status),
-        notice: statusNotice(next),
-      },
-    );
-    if (reply === 'fenced') return { kind: 'fenced', record: next };
-    return reply === 'changed' ? { kind: 'changed' } : { kind: 'unusual' };
-  }
-
-  async removeFromLane(account: string, { order }: SendRecord): Promise<void> {
-    const keys = this.keys(account);
-    await removeSendFromLaneScript.run(
-      this.redis,
-      { lane: keys('lane', order.phoneNumber), ...laneRedisKeys(keys) },
-      { id: order.id, recipient: order.phoneNumber },
-    );
-  }
-
-  async laneHead(account: string, lane: string): Promise<LaneHead | undefined> {
-    const keys = this.keys(account);
-    const reply = await readFirstSendInLaneScript.run(
-      this.redis,
-      {
-        lane: keys('lane', lane),
-        knownRun: keys('relay', 'life'),
-        upstreams: keys('upstreams'),
-        ...laneRedisKeys(keys),
-      },
-      { sendPrefix: keys('send', ''), recipient: lane },
-    );
-    const { now, order, state, revision, otherRunSince, newRunSince, services } = reply as Record<
-      'now' | 'order' | 'state' | 'revision' | 'otherRunSince' | 'newRunSince',
-      string | undefined
-    > & { services: string[] };
-    if (now === undefined || order === undefined || state === undefined) return undefined;
-    return {
-      record: parseSendRecord(order, state, revision),
-      now: Number(now),
-      services: parseRedisHashReply(services),
-      ...(otherRunSince === '' ? {} : { redisRestartedAt: Number(otherRunSince) }),
-      ...(newRunSince === '' ? {} : { noticedRestartAt: Number(newRunSince) }),
-    };
-  }
-
-  async postponeLane(account: string, { order }: SendRecord, ms: number): Promise<boolean> {
-    const keys = this.keys(account);
-    const reply = await postponeLaneScript.run(
-      this.redis,
-      { lanesDue: keys('lanes', 'due'), lane: keys('lane', order.phoneNumber) },
-      { recipient: order.phoneNumber, wait: Math.ceil(ms), id: order.id },
-    );
-    return reply === 1;
-  }
-
-  async releaseWaitingLanes(account: string, count: number): Promise<string[]> {
-    return (await makeLanesDueScript.run(
-      this.redis,
-      { lanesDue: this.keys(account)('lanes', 'due') },
-      { maxCount: count },
-    )) as string[];
-  }
-
-  async dueLanes(account: string, count: number): Promise<string[]> {
-    return (await readDueLanesScript.run(
-      this.redis,
-      { due: this.keys(account)('lanes', 'due') },
-      { maxCount: count },
-    )) as string[];
   }
 
   async dueConfirmations(account: string, count: number): Promise<SendRecord[]> {
@@ -483,34 +332,8 @@ export class RedisRelayStore implements RelayStore {
     }));
   }
 
-  /** Returns the send after a change, the event of the change, and a unique id of the change (`name`). */
-  private resultOf(
-    { order, state: before }: SendRecord,
-    change: Pick<StateChange, 'transition' | 'state' | 'mayHaveLostPost' | 'name'>,
-  ): { event: Edge['event']; name: string; next: SendRecord } {
-    const { transition, state, mayHaveLostPost, name = uniqueString() } = change;
-    const step = transitionResult(before.status, transition);
-    if (step === undefined) throw new InvalidTransitionError(before.status, transition);
-    const now = this.clock.now();
-    const copies = possiblyAcceptedPostCountAfter(transition, before.copies ?? 0);
-    const after: SendState = {
-      ...state,
-      ...{ status: step.to, copies: mayHaveLostPost === true ? Math.max(copies, 1) : copies },
-      ...{ revision: before.revision + 1, updatedAt: now, step: name },
-      ...(state.messageId !== undefined && before.messageId === undefined ? { boundAt: now } : {}),
-    };
-    // A new status begins at `updatedAt`. The state of the change may be a copy of the stored state.
-    if (step.to === before.status) after.statusSince = timeOfStatus(before);
-    else delete after.statusSince;
-    return { event: step.event, name, next: { order, state: after } };
-  }
-
   private async records(account: string, ids: readonly string[]): Promise<SendRecord[]> {
     return readSendRecords(this.redis, this.keys(account), ids);
-  }
-
-  private keys(account: string): AccountKeys {
-    return accountKeys(this.prefix, account);
   }
 }
 

@@ -1,0 +1,35 @@
+import { uniqueString } from '#platform';
+import type { StateChange } from './relay-store.js';
+import { type SendRecord, type SendState, timeOfStatus } from './send-record.js';
+import {
+  type Edge,
+  InvalidTransitionError,
+  possiblyAcceptedPostCountAfter,
+  transitionResult,
+} from './send-transitions.js';
+
+/**
+ * Returns the send after a change, the event of the change, and a unique id of the change (`name`).
+ * @param now current time by the clock of this process, in milliseconds since 1970
+ * @throws {InvalidTransitionError} if the transition is not allowed in the status of the send
+ */
+export function changedSend(
+  { order, state: before }: SendRecord,
+  change: Pick<StateChange, 'transition' | 'state' | 'mayHaveLostPost' | 'name'>,
+  now: number,
+): { event: Edge['event']; name: string; next: SendRecord } {
+  const { transition, state, mayHaveLostPost, name = uniqueString() } = change;
+  const step = transitionResult(before.status, transition);
+  if (step === undefined) throw new InvalidTransitionError(before.status, transition);
+  const copies = possiblyAcceptedPostCountAfter(transition, before.copies ?? 0);
+  const after: SendState = {
+    ...state,
+    ...{ status: step.to, copies: mayHaveLostPost === true ? Math.max(copies, 1) : copies },
+    ...{ revision: before.revision + 1, updatedAt: now, step: name },
+    ...(state.messageId !== undefined && before.messageId === undefined ? { boundAt: now } : {}),
+  };
+  // A new status begins at `updatedAt`. The state of the change may be a copy of the stored state.
+  if (step.to === before.status) after.statusSince = timeOfStatus(before);
+  else delete after.statusSince;
+  return { event: step.event, name, next: { order, state: after } };
+}
