@@ -1,0 +1,212 @@
+import { type Logger, pause, type TimeLimit } from '#platform';
+import { type AttemptResult, retryWaitMs } from './attempt-outcome.js';
+import type { Lookup } from '../ports.js';
+import type { RelaySettings } from '../send/relay-settings.js';
+import type { RelayStore, StateChange } from '../send/relay-store.js';
+import { InvalidTransitionError } from '../send/send-transitions.js';
+import {
+  type SendProgress,
+  type SendRecord,
+  fieldsKeptAcrossTransitions,
+  appendAttempt,
+} from '../send/send-record.js';
+import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup-runner.js';
+import type { SendAttempt } from '../send/send.js';
+
+/**
+ * Wait before the first retry to store the outcome of a POST in Redis, in milliseconds. The wait doubles with each retry,
+ * up to {@link MAX_RECORD_RETRY_MS}.
+ */
+const RECORD_RETRY_MS = 250;
+const MAX_RECORD_RETRY_MS = 2_000;
+/** Time from a successful POST to the first check for its message, in milliseconds. */
+const FIRST_CONFIRM_MS = 1_000;
+
+/** Records the outcome of a POST, or that a send was not posted although it was marked as `relaying`. */
+export class PostOutcomeRecorder {
+  constructor(
+    private readonly store: RelayStore,
+    private readonly lookup: Lookup,
+    private readonly lookups: SendLookupRunner,
+    private readonly settings: RelaySettings,
+    private readonly logger: Logger,
+    private readonly random: () => number,
+  ) {}
+
+  /**
+   * Runs a step that stores the outcome of a POST. If Redis fails, tries again until the limit, because only this process
+   * knows the outcome. If the outcome is not stored, another worker must look up the send.
+   */
+  async untilRecorded<T>(limit: TimeLimit, step: () => Promise<T>): Promise<T> {
+    for (let waitMs = RECORD_RETRY_MS; ; waitMs = Math.min(waitMs * 2, MAX_RECORD_RETRY_MS)) {
+      try {
+        return await step();
+      } catch (error) {
+        if (limit.isOver() || error instanceof InvalidTransitionError) throw error;
+        if (waitMs === RECORD_RETRY_MS)
+          this.logger.warn(
+            { err: error },
+            'Redis failed while the outcome of a POST was being stored; storing the outcome is retried',
+          );
+        await pause(waitMs);
+      }
+    }
+  }
+
+  /**
+   * Requeues a send that was marked as `relaying` but certainly not posted: its status becomes `queued` again. If
+   * another worker has already begun a look-up of the send, requeueing the send ends the look-up.
+   */
+  async requeueUnposted(account: string, record: SendRecord, waitMs: number): Promise<number> {
+    let current: SendRecord | undefined = record;
+    while (current !== undefined) {
+      const state = fieldsKeptAcrossTransitions(current.state);
+      if ((await this.store.apply(account, current, { transition: 'requeued', state })) !== undefined)
+        return waitMs;
+      const stored = await this.store.find(account, record.order.id);
+      current = stored !== undefined && isLookedUp(stored, record) ? stored : undefined;
+    }
+    return 0;
+  }
+
+  /**
+   * Records an attempt that failed because of an outage. The send waits for the end of the outage. The attempt does not
+   * count as a step of the send's retry schedule.
+   */
+  async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
+    const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
+    const attempts = appendAttempt(record.state.attempts, attempt);
+    await this.recordOutcome(account, record, {
+      transition: 'not_taken',
+      state: { ...fieldsKeptAcrossTransitions(record.state), attempts },
+    });
+    return MAX_LANE_WAIT_IN_OUTAGE_MS;
+  }
+
+  /**
+   * Records an attempt that was not held. Returns the wait before the lane's next step, in milliseconds, or undefined if
+   * the lane is empty.
+   */
+  async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number | undefined> {
+    const { outcome, error, retryAfterMs } = result;
+    const attempts = appendAttempt(record.state.attempts, attemptOf(record, result));
+    const state: SendProgress = { ...fieldsKeptAcrossTransitions(record.state), attempts };
+    switch (outcome) {
+      case 'accepted':
+        return this.recordAcceptance(account, record, state);
+      case 'refused':
+        await this.recordOutcome(account, record, {
+          transition: 'refused',
+          state: { ...state, ...(error === undefined ? {} : { reason: error }) },
+        });
+        return 0;
+      case 'not_taken': {
+        const { retryScheduleSeconds } = this.settings;
+        const waitMs = retryWaitMs(retryScheduleSeconds, state.refusals, retryAfterMs, this.random());
+        const notBefore = (await this.store.now(account)) + waitMs;
+        await this.recordOutcome(account, record, {
+          transition: 'not_taken',
+          state: { ...state, refusals: state.refusals + 1, notBefore },
+        });
+        return waitMs;
+      }
+      case 'ambiguous': {
+        const now = await this.store.now(account);
+        const attempted = { ...record, state: { ...record.state, ...state } };
+        await this.recordOutcome(account, record, this.lookups.begin('ambiguous', attempted, now, error));
+        return 0;
+      }
+    }
+  }
+
+  private async recordAcceptance(
+    account: string,
+    record: SendRecord,
+    state: SendProgress,
+  ): Promise<number | undefined> {
+    const isLaneEmpty = await this.recordOutcome(account, record, {
+      transition: 'accepted',
+      state,
+      confirmInMs: FIRST_CONFIRM_MS,
+    });
+    // Request an earlier poll of the recipient in the background. The lane does not wait for the result.
+    void this.expeditePoll(account, record.order.phoneNumber);
+    return isLaneEmpty ? undefined : 0;
+  }
+
+  private async expeditePoll(account: string, phoneNumber: string): Promise<void> {
+    try {
+      await this.lookup.expeditePoll(account, phoneNumber);
+    } catch (error) {
+      // If the request for an earlier poll fails, no harm is done: the next check of the accepted send makes the
+      // request again.
+      this.logger.debug(
+        { account, err: error },
+        'could not request an earlier poll of the recipient of an accepted send',
+      );
+    }
+  }
+
+  /**
+   * Stores the outcome of an attempt. If the send changed during the attempt, there are three cases:
+   * - Another worker has only begun a look-up of the send: the outcome is stored, because a reply is more certain than
+   *   a look-up. If the outcome is `ambiguous`, only the attempt is recorded.
+   * - Redis lost the record of this POST, and upstream accepted or may have accepted the POST: the lost record is
+   *   stored again first, so that the POST is not repeated.
+   * - The send changed in another way, for example because its message was found: only the attempt is recorded.
+   * @returns true if the send was the last in its lane
+   */
+  private async recordOutcome(account: string, record: SendRecord, change: StateChange): Promise<boolean> {
+    let current = record;
+    let isLaneEmpty = false;
+    const onLaneEmpty = (): void => {
+      isLaneEmpty = true;
+    };
+    for (;;) {
+      const next = await this.store.apply(account, current, { ...change, onLaneEmpty });
+      if (next !== undefined) return isLaneEmpty;
+      const moved = await this.store.find(account, record.order.id);
+      if (moved === undefined) return false;
+      if (isFenceLost(moved, record) && ['accepted', 'ambiguous'].includes(change.transition)) {
+        const fence = { transition: 'fence_restored', state: record.state, redisRun: 'update' } as const;
+        current = (await this.store.apply(account, moved, fence)) ?? record;
+        continue;
+      }
+      if (!isLookedUp(moved, record) || change.transition === 'ambiguous') {
+        await this.store.apply(account, moved, {
+          transition: 'attempt_recorded',
+          state: { ...moved.state, attempts: change.state.attempts },
+        });
+        return false;
+      }
+      current = moved;
+    }
+  }
+}
+
+/**
+ * True if the only change of the send since its POST is that another worker has begun to look it up. Look-ups with
+ * `thenPost` do not count, because they start only after the send was queued again.
+ */
+function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
+  return state.phase === 'looking' && state.thenPost !== true && state.begunAt === posted.state.begunAt;
+}
+
+/**
+ * True if Redis lost the record of the last POST: the stored send contains no POST or only earlier POSTs, and is
+ * scheduled, queued or being looked up.
+ * @param posted the send as it was at the last POST
+ */
+function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
+  const isWaiting = ['scheduled', 'queued'].includes(state.status) || state.phase === 'looking';
+  return isWaiting && (state.begunAt ?? 0) < (posted.state.begunAt ?? 0);
+}
+
+function attemptOf({ state, order }: SendRecord, { outcome, httpStatus, error }: AttemptResult): SendAttempt {
+  return {
+    at: new Date(state.begunAt ?? order.createdAt).toISOString(),
+    outcome,
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+    ...(error === undefined ? {} : { error }),
+  };
+}
