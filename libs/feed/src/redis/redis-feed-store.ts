@@ -3,8 +3,8 @@ import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import { accountKeys, type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
 import { packRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { pollReportLuaArguments, pollReportRedisKeys } from '../delay/redis-poll-report.js';
-import { packContactJson, unpackContactJson } from '../snapshot/contact-json-codec.js';
-import type { ContactUpdate, ListCommit } from '../contacts/list-commit.js';
+import { unpackContactJson } from '../snapshot/contact-json-codec.js';
+import type { ListCommit } from '../contacts/list-commit.js';
 import type { ExpeditePollsResult, FeedStore, Recipient, UnidentifiedContacts } from '../feed-store.js';
 import type { CommittedPoll, PollCommit, UnchangedPoll } from '../poll/poll-commit.js';
 import type { ContactState } from '../snapshot/contact-state.js';
@@ -15,22 +15,17 @@ import { UnchangedPollCommitter } from './redis-unchanged-poll-committer.js';
 import type { FeedOverview } from '../schedule/feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { packListedContact, unpackListedContact } from '../snapshot/listed-contact-codec.js';
-import { ListedContacts } from '../snapshot/listed-contacts.js';
 import { packId, unpackId } from '../snapshot/id-codec.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import type { ContactRates } from '../schedule/poll-interval-planner.js';
+import { commitContactList, readKnownContacts } from './redis-contact-list.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import { fieldsOfRedisHash } from './redis-hash-fields.js';
+import { lengthAndItems } from './redis-list-arguments.js';
 import { redisKeysOfContactsByPhoneNumber, readContactsOfPhoneNumber } from './redis-recipients.js';
 import { readUnidentifiedContacts } from './redis-unidentified-contacts.js';
 import {
-  parseUnreadableElementHistory,
-  serializeUnreadableElementHistory,
-} from '../snapshot/unreadable-elements.js';
-import {
   confirmDeletionsScript,
-  commitContactsScript,
   commitPollScript,
   expeditePollScript,
   expeditePollsOfRecipientsScript,
@@ -38,42 +33,12 @@ import {
   readContactPollStateScript,
   readContactJsonScript,
   readContactsJsonScript,
-  readContactListStateScript,
   readMessageRateHistogramScript,
   consumeContactListPollRequestScript,
 } from './redis-feed-scripts.js';
 
-/**
- * Maximum number of contacts that one script run commits. A running script blocks all other clients of Redis.
- */
-const CONTACTS_A_COMMIT = 200;
-/**
- * The contacts of a contact list are committed by several script runs. When the JSON of the contacts of a script
- * run is longer than this number of characters, further contacts are left to the next run.
- */
-const CHARACTERS_A_COMMIT = 1_000_000;
 /** Number of messages to request per HSCAN when all message snapshots of a contact are read. */
 const KNOWN_A_SCAN = 1_000;
-/** Number of contacts to request per HSCAN when the snapshot of the contact list is read. */
-const CONTACTS_A_SCAN = 500;
-
-/** Reply of `read-list.lua`: the stored state of the contact list. A value that is not stored is null. */
-interface ListReply {
-  now: string;
-  revisionFloor: string;
-  run: string;
-  version: string | null;
-  listedAt: string | null;
-  suspectSince: string | null;
-  deletionsConfirmedAt: string | null;
-  suspectAt: string | null;
-  count: string | null;
-  skipped: string | null;
-  upstream: string | null;
-  unreadable: string | null;
-  replacing: string | null;
-  services: unknown[];
-}
 
 /** Implements {@link FeedStore} with Redis. */
 export class RedisFeedStore implements FeedStore {
@@ -89,59 +54,7 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async knownContacts(account: string): Promise<KnownContacts> {
-    const keys = this.keys(account);
-    const reply = await readContactListStateScript.run(this.redis, {
-      list: keys('contact-list'),
-      upstreams: keys('upstreams'),
-    });
-    const {
-      now,
-      revisionFloor,
-      run,
-      version,
-      listedAt,
-      suspectSince,
-      deletionsConfirmedAt,
-      suspectAt,
-      ...last
-    } = reply as ListReply;
-    const { count, skipped, upstream, unreadable, replacing, services } = last;
-    const contacts = await this.listedContacts(keys('contacts'));
-    const lost = Number(count ?? 0) > 0 && contacts.size === 0;
-    return {
-      version: Number(version ?? 0),
-      now: Number(now),
-      revisionFloor: Number(revisionFloor),
-      redisRun: run,
-      // If the stored contacts are lost, the next contact list cannot be compared with them. It then counts
-      // as the first contact list.
-      ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
-      wasListedBefore: listedAt != null,
-      isReplacing: replacing != null && replacing === version,
-      ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
-      ...(deletionsConfirmedAt == null ? {} : { deletionsConfirmedAt: Number(deletionsConfirmedAt) }),
-      ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),
-      skipped: Number(skipped ?? 0),
-      ...(listedAt == null || lost
-        ? {}
-        : { unreadable: parseUnreadableElementHistory(unreadable, Number(skipped ?? 0)) }),
-      scheduled: await this.redis.zcard(this.dueKey(account)),
-      ...(upstream == null ? {} : { upstream }),
-      services: parseRedisHashReply(services),
-      contacts,
-    };
-  }
-
-  /**
-   * Returns the contacts that are stored in the Redis hash `key`. If a commit changes the hash meanwhile, the
-   * result may be inconsistent. The store then refuses a commit that is based on the result, because the version of
-   * the contact list has changed.
-   */
-  private async listedContacts(key: string): Promise<ListedContacts> {
-    const contacts = new ListedContacts();
-    for await (const [id, packed] of fieldsOfRedisHash(this.redis, key, CONTACTS_A_SCAN))
-      contacts.set(id.toString(), unpackListedContact(packed));
-    return contacts;
+    return readKnownContacts(this.redis, this.keys(account));
   }
 
   async contactRecord(
@@ -172,57 +85,8 @@ export class RedisFeedStore implements FeedStore {
     );
   }
 
-  async commitContacts(
-    account: string,
-    { version, redisRun, startedAt, listedAt, upstream, service, ...commit }: ListCommit,
-  ): Promise<boolean> {
-    const { skipped, unreadable, updates, suspectSince, isReplaced, events } = commit;
-    const keys = this.keys(account);
-    const shared = {
-      contacts: keys('contacts'),
-      list: keys('contact-list'),
-      due: this.dueKey(account),
-      suspects: keys('suspects'),
-      deep: this.deepKey(account),
-      rates: keys('polls', 'rates'),
-      upstreams: keys('upstreams'),
-      ...eventLogRedisKeys(keys),
-      ...redisKeysOfContactsByPhoneNumber(keys),
-      ...rowRedisKeys(keys),
-    };
-    let expected = version;
-    for await (const { part, last } of inParts(updates)) {
-      const done = await commitContactsScript.run(
-        this.redis,
-        { records: part.map(({ id }) => keys('c', id)), ...shared },
-        {
-          version: expected,
-          // Only the commit of the last part marks the contact list as read. Otherwise, after a crash between
-          // two parts of the account's first list, the contacts of the remaining parts would count as new.
-          listedAt: last ? Math.round(listedAt) : '',
-          suspectSince: suspectSince ?? '',
-          count: part.length,
-          run: redisRun,
-          skipped,
-          readAt: Math.round(startedAt),
-          upstream,
-          service,
-          unreadable: serializeUnreadableElementHistory(unreadable),
-          replaces: isReplaced ? 'yes' : '',
-          rowsKept: this.rowsKept,
-          changes: [
-            ...part.flatMap(contactArguments),
-            ...appendEventsLuaArguments(account, [
-              ...part.flatMap(({ event }) => event ?? []),
-              ...(last ? events : []),
-            ]),
-          ],
-        },
-      );
-      if (done !== 1) return false;
-      expected += 1;
-    }
-    return true;
+  async commitContacts(account: string, commit: ListCommit): Promise<boolean> {
+    return commitContactList(this.redis, this.keys(account), account, this.rowsKept, commit);
   }
 
   async recordContactListFailure(account: string, reason: string): Promise<void> {
@@ -441,51 +305,4 @@ export class RedisFeedStore implements FeedStore {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
-}
-
-/**
- * Splits the contact updates into parts. Each part is committed by one script run. Only the last part may be
- * empty.
- */
-async function* inParts(
-  updates: ListCommit['updates'],
-): AsyncGenerator<{ part: ContactUpdate[]; last: boolean }> {
-  let part: ContactUpdate[] = [];
-  let characters = 0;
-  for await (const update of updates) {
-    if (part.length === CONTACTS_A_COMMIT || characters > CHARACTERS_A_COMMIT) {
-      yield { part, last: false };
-      part = [];
-      characters = 0;
-    }
-    part.push(update);
-    characters += update.raw?.length ?? 0;
-  }
-  yield { part, last: true };
-}
-
-function contactArguments({
-  id,
-  listed,
-  raw,
-  emitAfter,
-  event,
-  numbers,
-  words,
-}: ContactUpdate): (string | number | Buffer)[] {
-  return [
-    id,
-    packListedContact(listed),
-    raw === undefined ? '' : packContactJson(id, raw),
-    emitAfter === undefined ? '' : Math.round(emitAfter),
-    event?.revision ?? '',
-    listed.deleted ? '' : 'yes',
-    ...lengthAndItems(numbers),
-    ...lengthAndItems(words?.all ?? []),
-    ...lengthAndItems(words?.removed ?? []),
-  ];
-}
-
-function lengthAndItems(items: readonly string[]): (string | number)[] {
-  return [items.length, ...items];
 }
