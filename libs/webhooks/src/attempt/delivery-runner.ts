@@ -1,19 +1,14 @@
 import { setMaxListeners } from 'node:events';
-import { DeadlineError, type Logger, pause, TimeLimit, traceIdLogField, withDeadline } from '#platform';
-import { AttemptRecorder } from './attempt-recorder.js';
+import { DeadlineError, type Logger, TimeLimit, withDeadline } from '#platform';
 import { AttemptSlots } from './attempt-slots.js';
+import { ClaimedDeliveryHandler, MAX_HINT_DELAY_MS } from './claimed-delivery-handler.js';
+import { FailingEndpointDisabler } from './failing-endpoint-disabler.js';
 import type { BacklogRefiller } from '../dispatch/backlog-refiller.js';
-import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
+import type { DeliveryAttempter } from './delivery-attempter.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import { tryToWakeWorker } from '../delivery/wake-worker.js';
-import type {
-  ClaimedDelivery,
-  ClaimResult,
-  DeliveryStore,
-  SettlementResult,
-} from '../delivery/delivery-store.js';
+import type { ClaimedDelivery, ClaimResult, DeliveryStore } from '../delivery/delivery-store.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { describeDeliveryDecision, deliveryStateAfter } from './settlement.js';
 import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
 /** Limits and durations for the delivery attempts of a worker. */
@@ -36,13 +31,6 @@ const DEFAULT_ATTEMPT_SLOTS = 1_000;
 const DEFAULT_LEASE_MARGIN_MS = 15_000;
 /** Max deliveries that are claimed in one step. */
 const MAX_CLAIMED = 50;
-/** If an endpoint that replied 410 Gone cannot be disabled: wait before the next try, in milliseconds. */
-const RECORD_RETRY_MS = 250;
-/**
- * Max delay of a wake-up job, in milliseconds. A longer delay needs no wake-up job, because the periodic call of
- * `reconcile` wakes a worker soon enough.
- */
-const MAX_HINT_DELAY_MS = 60_000;
 /** Max time that the process waits during shutdown until aborted attempts have ended, in milliseconds. */
 const ABORT_GRACE_MS = 3_000;
 
@@ -63,23 +51,22 @@ export class DeliveryRunner {
   private readonly leaseMs: number;
   /** Max time from the beginning of a claim to the start of an attempt, so that the attempt ends within the lease. */
   private readonly startWithinMs: number;
-  private readonly recordWithinMs: number;
   /** The running claims, at most one per endpoint. See {@link keyOf} for the keys. */
   private readonly runs = new Map<string, WorkRun>();
   /** The endpoints that have running attempts but got no slot for further deliveries. */
   private readonly waitingForSlot = new Map<string, { account: string; endpointId: string }>();
   /** The delivery attempts that are running now. */
   private readonly attempts = new Set<Promise<void>>();
-  private readonly recorder: AttemptRecorder;
+  private readonly handler: ClaimedDeliveryHandler;
   private draining = false;
   /** Aborts all attempts. All attempts share one signal, because a signal for each attempt would cost too much time. */
   private readonly aborting = new AbortController();
 
   constructor(
     private readonly store: DeliveryStore,
-    private readonly endpoints: Pick<EndpointStore, 'disable' | 'find'>,
+    endpoints: Pick<EndpointStore, 'disable' | 'find'>,
     private readonly backlog: Pick<BacklogRefiller, 'refill'>,
-    private readonly attempter: DeliveryAttempter,
+    attempter: DeliveryAttempter,
     private readonly jobs: DeliveryJobs,
     private readonly settings: DeliveryWorkerSettings,
     private readonly logger: Logger,
@@ -88,8 +75,9 @@ export class DeliveryRunner {
     this.slots = new AttemptSlots(settings.attemptSlots ?? DEFAULT_ATTEMPT_SLOTS);
     this.leaseMs = settings.timeoutMs + margin;
     this.startWithinMs = margin / 3;
-    this.recordWithinMs = (margin * 2) / 3;
-    this.recorder = new AttemptRecorder(store);
+    const disabler = new FailingEndpointDisabler(store, endpoints, settings.disableAfterMs, logger);
+    const recordWithinMs = (margin * 2) / 3;
+    this.handler = new ClaimedDeliveryHandler(store, attempter, disabler, jobs, recordWithinMs, logger);
     setMaxListeners(0, this.aborting.signal);
   }
 
@@ -267,7 +255,7 @@ export class DeliveryRunner {
   ): Promise<void> {
     let more = false;
     try {
-      more = await this.deliver(account, endpoint, delivery, signal);
+      more = await this.handler.deliver(account, endpoint, delivery, signal);
     } catch (error) {
       const { id: deliveryId, endpointId, eventId } = delivery;
       this.logger.error(
@@ -293,134 +281,8 @@ export class DeliveryRunner {
     }
   }
 
-  private async deliver(
-    account: string,
-    endpoint: EndpointForDelivery,
-    delivery: ClaimedDelivery,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    let result: AttemptResult;
-    try {
-      result = await this.attempter.attempt(endpoint, delivery, signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      await this.returnDelivery(account, delivery);
-      return false;
-    }
-    const until = performance.now() + this.recordWithinMs;
-    result = await this.disableIfGone(account, endpoint, result, until);
-    const { attempt, decision, throttling } = result;
-    const settlement = deliveryStateAfter(decision);
-    const settled = await this.recorder.record(account, { delivery, attempt, settlement, throttling }, until);
-    this.logAttempt(account, delivery, result, settled);
-    await this.endIfFailing(account, endpoint, delivery, result, settled);
-    if (decision.kind === 'retry' && decision.waitMs <= MAX_HINT_DELAY_MS) {
-      await this.wake(account, delivery.endpointId, decision.waitMs);
-    }
-    return settled.hasMore;
-  }
-
-  /**
-   * Disables an endpoint whose attempts have all failed for too long, and ends its pending deliveries. A failure is only
-   * logged, because the attempt is recorded: the next failed attempt, or a periodic task, does the rest.
-   */
-  private async endIfFailing(
-    account: string,
-    endpoint: EndpointForDelivery,
-    delivery: ClaimedDelivery,
-    result: AttemptResult,
-    settled: SettlementResult,
-  ): Promise<void> {
-    try {
-      if (await this.disableIfFailing(account, endpoint, delivery, result, settled))
-        await this.store.endPending(account, endpoint.id);
-    } catch (error) {
-      this.logger.warn(
-        { account, endpointId: endpoint.id, err: error },
-        'could not disable a failing webhook or end its pending deliveries; a worker tries again',
-      );
-    }
-  }
-
-  /**
-   * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint was disabled because
-   * of the given attempt. Also returns true after the reply 410 Gone: {@link disableIfGone} has then already disabled
-   * the endpoint. The first attempt of a delivery disables nothing: an endpoint that gets few events may have failed long
-   * ago, and its first retry may succeed.
-   */
-  private async disableIfFailing(
-    account: string,
-    { id, url }: EndpointForDelivery,
-    { attempts }: Pick<ClaimedDelivery, 'attempts'>,
-    { attempt, decision }: AttemptResult,
-    { failingMs }: SettlementResult,
-  ): Promise<boolean> {
-    if (decision.kind === 'gone') return true;
-    if (failingMs < this.settings.disableAfterMs || attempts === 0) return false;
-    const last = attempt.error ?? `status ${String(attempt.statusCode)}`;
-    const hours = (failingMs / 3_600_000).toFixed(1);
-    const reason = `All attempts failed for ${hours} hours. Last error: ${last}.`;
-    return this.endpoints.disable(account, id, reason, { url, failingMs: this.settings.disableAfterMs });
-  }
-
-  /**
-   * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
-   * between the two steps could leave the endpoint enabled. If the endpoint's URL has changed since the attempt, the
-   * reply says nothing about the new URL. The endpoint then stays enabled, and the returned result says that the
-   * delivery is retried at once.
-   */
-  private async disableIfGone(
-    account: string,
-    { id, url }: EndpointForDelivery,
-    result: AttemptResult,
-    until: number,
-  ): Promise<AttemptResult> {
-    const { decision } = result;
-    if (decision.kind !== 'gone') return result;
-    for (;;) {
-      try {
-        if (await this.endpoints.disable(account, id, decision.reason, { url })) return result;
-        const current = await this.endpoints.find(account, id);
-        const hasMoved = current !== undefined && current.enabled && current.url !== url;
-        return hasMoved ? { ...result, decision: { kind: 'retry', waitMs: 0 } } : result;
-      } catch (error) {
-        if (performance.now() + RECORD_RETRY_MS > until) throw error;
-        await pause(RECORD_RETRY_MS);
-      }
-    }
-  }
-
-  private async returnDelivery(account: string, delivery: ClaimedDelivery): Promise<void> {
-    await this.store.release(account, delivery);
-    await this.wake(account, delivery.endpointId);
-  }
-
   private wake(account: string, endpointId: string, delayMs = 0): Promise<void> {
     return tryToWakeWorker(this.jobs, this.logger, account, [endpointId], delayMs);
-  }
-
-  private logAttempt(
-    account: string,
-    { id, endpointId, eventId, attempts, trace }: ClaimedDelivery,
-    { attempt, decision }: AttemptResult,
-    { isRecorded }: SettlementResult,
-  ): void {
-    if (!this.logger.isLevelEnabled('info')) return;
-    this.logger.info(
-      {
-        account,
-        endpointId,
-        eventId,
-        deliveryId: id,
-        ...traceIdLogField(trace),
-        attempt: attempts + 1,
-        status: attempt.statusCode,
-        error: attempt.error,
-        durationMs: attempt.durationMs,
-        decision: isRecorded ? describeDeliveryDecision(decision) : 'lease lost',
-      },
-      'delivery.attempted',
-    );
   }
 
   /**

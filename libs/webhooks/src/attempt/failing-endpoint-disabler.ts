@@ -1,0 +1,89 @@
+import { type Logger, pause } from '#platform';
+import type { AttemptResult } from './delivery-attempter.js';
+import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
+
+/** If an endpoint that replied 410 Gone cannot be disabled: wait before the next try, in milliseconds. */
+const RECORD_RETRY_MS = 250;
+
+/** Disables endpoints that replied 410 Gone, and endpoints whose attempts have all failed for too long. */
+export class FailingEndpointDisabler {
+  /** @param disableAfterMs time for which all attempts must have failed, in milliseconds */
+  constructor(
+    private readonly store: Pick<DeliveryStore, 'endPending'>,
+    private readonly endpoints: Pick<EndpointStore, 'disable' | 'find'>,
+    private readonly disableAfterMs: number,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
+   * between the two steps could leave the endpoint enabled. If the endpoint's URL has changed since the attempt, the
+   * reply says nothing about the new URL. The endpoint then stays enabled, and the returned result says that the
+   * delivery is retried at once.
+   */
+  async disableIfGone(
+    account: string,
+    { id, url }: EndpointForDelivery,
+    result: AttemptResult,
+    until: number,
+  ): Promise<AttemptResult> {
+    const { decision } = result;
+    if (decision.kind !== 'gone') return result;
+    for (;;) {
+      try {
+        if (await this.endpoints.disable(account, id, decision.reason, { url })) return result;
+        const current = await this.endpoints.find(account, id);
+        const hasMoved = current !== undefined && current.enabled && current.url !== url;
+        return hasMoved ? { ...result, decision: { kind: 'retry', waitMs: 0 } } : result;
+      } catch (error) {
+        if (performance.now() + RECORD_RETRY_MS > until) throw error;
+        await pause(RECORD_RETRY_MS);
+      }
+    }
+  }
+
+  /**
+   * Disables an endpoint whose attempts have all failed for too long, and ends its pending deliveries. A failure is only
+   * logged, because the attempt is recorded: the next failed attempt, or a periodic task, does the rest.
+   */
+  async endIfFailing(
+    account: string,
+    endpoint: EndpointForDelivery,
+    delivery: ClaimedDelivery,
+    result: AttemptResult,
+    settled: SettlementResult,
+  ): Promise<void> {
+    try {
+      if (await this.disableIfFailing(account, endpoint, delivery, result, settled))
+        await this.store.endPending(account, endpoint.id);
+    } catch (error) {
+      this.logger.warn(
+        { account, endpointId: endpoint.id, err: error },
+        'could not disable a failing webhook or end its pending deliveries; a worker tries again',
+      );
+    }
+  }
+
+  /**
+   * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint was disabled because
+   * of the given attempt. Also returns true after the reply 410 Gone: {@link disableIfGone} has then already disabled
+   * the endpoint. The first attempt of a delivery disables nothing: an endpoint that gets few events may have failed long
+   * ago, and its first retry may succeed.
+   */
+  private async disableIfFailing(
+    account: string,
+    { id, url }: EndpointForDelivery,
+    { attempts }: Pick<ClaimedDelivery, 'attempts'>,
+    { attempt, decision }: AttemptResult,
+    { failingMs }: SettlementResult,
+  ): Promise<boolean> {
+    if (decision.kind === 'gone') return true;
+    if (failingMs < this.disableAfterMs || attempts === 0) return false;
+    const last = attempt.error ?? `status ${String(attempt.statusCode)}`;
+    const hours = (failingMs / 3_600_000).toFixed(1);
+    const reason = `All attempts failed for ${hours} hours. Last error: ${last}.`;
+    return this.endpoints.disable(account, id, reason, { url, failingMs: this.disableAfterMs });
+  }
+}
