@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
-import { LRUCache } from 'lru-cache';
 import { combineAbortSignals, type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
 import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
-import { CircuitBreaker, isUpstreamDownError } from './circuit-breaker.js';
+import { isUpstreamDownError } from './circuit-breaker.js';
+import { RequestWatcher } from './request-watcher.js';
 import {
   type AdaptiveBudget,
   BudgetExhaustedError,
@@ -57,12 +57,6 @@ const WAITS = {
 /** What a request is for: see {@link WAITS}. A {@link PollTokenSource} stands for a poll, which waits without a limit. */
 export type RequestPurpose = keyof typeof WAITS | PollTokenSource;
 
-/**
- * Number of consecutive 403 answers to POSTs after which upstream counts as refusing the account. Fewer 403 answers
- * may mean that upstream refuses only these sends.
- */
-const MAX_FORBIDDEN = 3;
-
 /** Page limit in upstream's documentation: the value of the query parameter `limit` of a page of messages. */
 const DOCUMENTED_LIMIT = 20;
 
@@ -72,15 +66,12 @@ const DOCUMENTED_LIMIT = 20;
  */
 const DISCARDING_READER: ContactReader = { receive: () => false };
 
-/** Maximum number of accounts whose circuit breakers are kept in memory. */
-const MAX_CIRCUITS = 10_000;
-
 /**
  * Sends the requests of all accounts to upstream. Keeps each account within its request budget. During an
  * outage of an account it sends only probes.
  */
 export class BudgetedUpstream {
-  private readonly circuits = new LRUCache<string, CircuitBreaker>({ max: MAX_CIRCUITS });
+  private readonly watcher: RequestWatcher;
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
   /**
@@ -97,13 +88,14 @@ export class BudgetedUpstream {
     private readonly health: UpstreamHealth,
     private readonly logger: Logger,
   ) {
+    this.watcher = new RequestWatcher(budget, health, logger);
     // Each waiting poll listens to this signal. By default, Node.js prints a warning about more than ten listeners.
     setMaxListeners(0, this.stopping.signal);
   }
 
   /** Removes the circuit breaker of an account that was removed. */
   forget(account: string): void {
-    this.circuits.delete(account);
+    this.watcher.forget(account);
   }
 
   /** Makes every poll stop waiting for a token of the budget, because the process is stopping. */
@@ -126,9 +118,7 @@ export class BudgetedUpstream {
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
   ): Promise<BudgetTokenCheck> {
-    // Close the account's circuit breaker in this process, because no outage of the account is recorded in Redis. If
-    // upstream is still down, the next failures open the circuit breaker again.
-    this.circuitOf(account).reset();
+    this.watcher.closeCircuit(account);
     if (typeof purpose === 'string') {
       const { kind, maxWaitMs } = WAITS[purpose];
       const acquire = (unused: number): Promise<number> =>
@@ -156,7 +146,7 @@ export class BudgetedUpstream {
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   budgetTokenCheckOf(account: string, requestedAt: number, purpose: keyof typeof WAITS): BudgetTokenCheck {
-    this.circuitOf(account).reset();
+    this.watcher.closeCircuit(account);
     const tokenCheck = createBudgetTokenCheck(requestedAt, async () => {
       const { requestsPerSecond } = await this.find(account);
       const { kind, maxWaitMs } = WAITS[purpose];
@@ -209,13 +199,13 @@ export class BudgetedUpstream {
     if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress)
       throw new UpstreamRequestNotSentError();
     const address = { ...found, ...(tokenCheck === undefined ? {} : { tokenCheck }) };
-    await this.watch(account, address, async () => {
+    await this.watcher.watch(account, address.requestsPerSecond, async () => {
       try {
         await this.upstream.send(address, send, limit);
         if (tokenCheck === undefined || !this.withoutForbidden.has(tokenCheck))
-          await this.recordPostStatus(account, undefined);
+          await this.watcher.recordPostStatus(account, undefined);
       } catch (error) {
-        if (error instanceof UpstreamStatusError) await this.recordPostStatus(account, error);
+        if (error instanceof UpstreamStatusError) await this.watcher.recordPostStatus(account, error);
         throw error;
       }
     });
@@ -246,9 +236,9 @@ export class BudgetedUpstream {
   ): Promise<ContactList<R>> {
     const address = await this.accountWithToken(account, purpose);
     // A long list may always take longer than the time limit, while upstream answers other requests.
-    return this.watch(
+    return this.watcher.watch(
       account,
-      address,
+      address.requestsPerSecond,
       () => this.upstream.listContacts(address, newReader),
       isIncompleteReplyError,
     );
@@ -271,9 +261,9 @@ export class BudgetedUpstream {
     knownDigest?: string,
   ): Promise<MessagePage> {
     const address = await this.accountWithToken(account, purpose);
-    return this.watch(
+    return this.watcher.watch(
       account,
-      address,
+      address.requestsPerSecond,
       () => this.upstream.listMessages(address, contactId, page, limit, knownDigest),
       (error) => isDeep(page, limit) && isServerError(error),
     );
@@ -334,10 +324,10 @@ export class BudgetedUpstream {
     const address = await this.accountWithToken(account, 'read');
     try {
       const shown = await request(address);
-      await this.recordQuietly(account, () => this.budget.grow(account, address.requestsPerSecond));
+      await this.watcher.recordSuccess(account, address.requestsPerSecond);
       return shown;
     } catch (error) {
-      await this.recordRefusal(account, address.requestsPerSecond, error);
+      await this.watcher.recordRefusal(account, address.requestsPerSecond, error);
       throw error;
     }
   }
@@ -392,75 +382,6 @@ export class BudgetedUpstream {
     const outage = await this.health.outage(account);
     if (outage !== undefined) throw new UpstreamUnavailableError(outage.reason);
     return found;
-  }
-
-  private async watch<T>(
-    account: string,
-    { requestsPerSecond: rate }: UpstreamAccount,
-    request: () => Promise<T>,
-    isOwnFault?: (error: unknown) => boolean,
-  ): Promise<T> {
-    const circuit = this.circuitOf(account);
-    const wasOpen = circuit.isOpen();
-    try {
-      const result = await circuit.run(request, isOwnFault);
-      await this.recordQuietly(account, () => this.budget.grow(account, rate));
-      return result;
-    } catch (error) {
-      await this.recordRefusal(account, rate, error);
-      if (!wasOpen && circuit.isOpen() && isUpstreamDownError(error)) await this.hold(account, 'away', error);
-      throw error;
-    }
-  }
-
-  /**
-   * Records what an error shows about the account: the account makes too many requests (429), upstream refuses the
-   * account (401), or the account's upstream address is that of a Tidings gateway.
-   */
-  private async recordRefusal(account: string, rate: number, error: unknown): Promise<void> {
-    if (error instanceof UpstreamIsTidingsError) await this.hold(account, 'loop', error);
-    if (!(error instanceof UpstreamStatusError)) return;
-    if (error.status === 429) await this.recordQuietly(account, () => this.budget.shrink(account, rate));
-    if (error.status === 401) await this.hold(account, 'refused', error);
-  }
-
-  private async recordPostStatus(account: string, refusal: UpstreamStatusError | undefined): Promise<void> {
-    await this.recordQuietly(account, async () => {
-      if (refusal?.status !== 403) await this.health.resetForbidden(account);
-      else if ((await this.health.countForbidden(account)) >= MAX_FORBIDDEN)
-        await this.hold(account, 'refused', refusal);
-    });
-  }
-
-  private async hold(account: string, kind: OutageKind, cause: unknown): Promise<void> {
-    // The reason is stored, emitted in an event and logged. So it leaves out upstream's error text, which may
-    // quote a message.
-    const reason = logMessageOf(cause);
-    await this.recordQuietly(account, async () => {
-      if (await this.health.recordOutage(account, kind, reason))
-        this.logger.warn(
-          { account, kind, reason },
-          'upstream is unavailable for an account; no requests are sent until a test request succeeds',
-        );
-    });
-  }
-
-  /**
-   * Records in Redis how the outcome of a request changes the budget, the outage or the number of 403 answers of the
-   * account. A failed write is only logged, so that it does not hide the outcome of the request.
-   */
-  private async recordQuietly(account: string, write: () => Promise<void>): Promise<void> {
-    try {
-      await write();
-    } catch (error) {
-      this.logger.warn({ account, err: error }, 'could not store in Redis whether upstream is available');
-    }
-  }
-
-  private circuitOf(account: string): CircuitBreaker {
-    const circuit = this.circuits.get(account) ?? new CircuitBreaker();
-    this.circuits.set(account, circuit);
-    return circuit;
   }
 }
 
