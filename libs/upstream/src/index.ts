@@ -9,12 +9,12 @@
  * | `budget/`     | the budget of upstream requests per second and the order of requests |
  * | `account/`    | the upstream of one account: its address, budget and outages |
  */
+export { BudgetedUpstream } from './account/budgeted-upstream.js';
 export {
-  BudgetedUpstream,
   type FindUpstreamAccount,
   type RequestPurpose,
   type UpstreamAccount,
-} from './account/budgeted-upstream.js';
+} from './account/token-taker.js';
 export { type BudgetTokenCheck } from './budget/budget-token-check.js';
 export { FAILURES_UNTIL_BREAKER_OPENS } from './account/circuit-breaker.js';
 export { phoneNumbersOf, type UpstreamContact } from './reply/contact.js';

@@ -1,61 +1,26 @@
-import { setMaxListeners } from 'node:events';
-import { combineAbortSignals, type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
+import { type Logger, logMessageOf, type TimeLimit } from '#platform';
 import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
 import { isUpstreamDownError } from './circuit-breaker.js';
 import { RequestWatcher } from './request-watcher.js';
 import {
-  type AdaptiveBudget,
-  BudgetExhaustedError,
-  MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
-} from '../budget/request-budget.js';
-import type { PollTokenSource } from '../budget/poll-token-source.js';
+  type FindUpstreamAccount,
+  type RequestPurpose,
+  TokenTaker,
+  type UpstreamAccount,
+  WAITS,
+} from './token-taker.js';
+import type { AdaptiveBudget } from '../budget/request-budget.js';
 import {
   isIncompleteReplyError,
   UpstreamError,
   UpstreamIsTidingsError,
   UpstreamStatusError,
   UpstreamRequestNotSentError,
-  UpstreamUnavailableError,
 } from '../upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
 import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
-import { SerialQueues } from '../budget/serial-queues.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
-
-/** Address, API key and request budget of an account's upstream. */
-export interface UpstreamAccount extends UpstreamAddress {
-  requestsPerSecond: number;
-}
-
-/**
- * Returns the address, API key and request budget of an account's upstream.
- * @throws if the account is not found
- */
-export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
-
-/**
- * Request class of a request, and the maximum time that it waits for a token of the budget, in milliseconds, by what the
- * request is for:
- *
- * - `send`: a send.
- * - `read`: a read for an API caller.
- * - `lookup`: a read that searches for the message of a send whose POST has an unknown outcome.
- * - `confirmation`: a read that searches for the message of an accepted send.
- *
- * A search may need several requests in a row, and if one of them gets no token, the search begins again with the first.
- * So its requests wait longer: a budget that 429 answers have reduced may have a token only every few seconds. The wait
- * is short enough for a process that stops.
- */
-const WAITS = {
-  send: { kind: 'send', maxWaitMs: 2_000 },
-  read: { kind: 'read', maxWaitMs: 5_000 },
-  lookup: { kind: 'send', maxWaitMs: 8_000 },
-  confirmation: { kind: 'read', maxWaitMs: 8_000 },
-} as const;
-
-/** What a request is for: see {@link WAITS}. A {@link PollTokenSource} stands for a poll, which waits without a limit. */
-export type RequestPurpose = keyof typeof WAITS | PollTokenSource;
 
 /** Page limit in upstream's documentation: the value of the query parameter `limit` of a page of messages. */
 const DOCUMENTED_LIMIT = 20;
@@ -72,8 +37,7 @@ const DISCARDING_READER: ContactReader = { receive: () => false };
  */
 export class BudgetedUpstream {
   private readonly watcher: RequestWatcher;
-  private readonly waits = new SerialQueues();
-  private readonly stopping = new AbortController();
+  private readonly tokens: TokenTaker;
   /**
    * The functions that {@link budgetTokenCheckOf} returned. When their tokens were taken, the account's number of
    * consecutive 403 answers to POSTs was 0. So {@link post} need not reset this number after a successful POST with
@@ -89,8 +53,7 @@ export class BudgetedUpstream {
     private readonly logger: Logger,
   ) {
     this.watcher = new RequestWatcher(budget, health, logger);
-    // Each waiting poll listens to this signal. By default, Node.js prints a warning about more than ten listeners.
-    setMaxListeners(0, this.stopping.signal);
+    this.tokens = new TokenTaker(find, budget, health, this.watcher);
   }
 
   /** Removes the circuit breaker of an account that was removed. */
@@ -100,7 +63,7 @@ export class BudgetedUpstream {
 
   /** Makes every poll stop waiting for a token of the budget, because the process is stopping. */
   stopWaiting(): void {
-    this.stopping.abort();
+    this.tokens.stopWaiting();
   }
 
   /**
@@ -110,25 +73,7 @@ export class BudgetedUpstream {
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
   async takeBudgetToken(account: string, purpose: RequestPurpose): Promise<BudgetTokenCheck> {
-    return this.takeTokenOf(account, await this.findOpen(account), purpose);
-  }
-
-  private async takeTokenOf(
-    account: string,
-    { requestsPerSecond }: UpstreamAccount,
-    purpose: RequestPurpose,
-  ): Promise<BudgetTokenCheck> {
-    this.watcher.closeCircuit(account);
-    if (typeof purpose === 'string') {
-      const { kind, maxWaitMs } = WAITS[purpose];
-      const acquire = (unused: number): Promise<number> =>
-        this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, unused);
-      return createBudgetTokenCheck(await acquire(0), () => acquire(1));
-    }
-    const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
-    const { tokenRequestedAt } = purpose;
-    delete purpose.tokenRequestedAt;
-    return createBudgetTokenCheck(tokenRequestedAt ?? (await wait(0)), () => wait(1));
+    return this.tokens.take(account, purpose);
   }
 
   /** Returns the account's request budget, in requests per second. @throws if the account is not found */
@@ -146,12 +91,7 @@ export class BudgetedUpstream {
    * @param requestedAt when the token was requested, by `performance.now()`
    */
   budgetTokenCheckOf(account: string, requestedAt: number, purpose: keyof typeof WAITS): BudgetTokenCheck {
-    this.watcher.closeCircuit(account);
-    const tokenCheck = createBudgetTokenCheck(requestedAt, async () => {
-      const { requestsPerSecond } = await this.find(account);
-      const { kind, maxWaitMs } = WAITS[purpose];
-      return this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, 1);
-    });
+    const tokenCheck = this.tokens.checkOf(account, requestedAt, purpose);
     this.withoutForbidden.add(tokenCheck);
     return tokenCheck;
   }
@@ -234,7 +174,7 @@ export class BudgetedUpstream {
     purpose: RequestPurpose,
     newReader: () => R,
   ): Promise<ContactList<R>> {
-    const address = await this.accountWithToken(account, purpose);
+    const address = await this.tokens.accountWithToken(account, purpose);
     // A long list may always take longer than the time limit, while upstream answers other requests.
     return this.watcher.watch(
       account,
@@ -260,7 +200,7 @@ export class BudgetedUpstream {
     purpose: RequestPurpose,
     knownDigest?: string,
   ): Promise<MessagePage> {
-    const address = await this.accountWithToken(account, purpose);
+    const address = await this.tokens.accountWithToken(account, purpose);
     return this.watcher.watch(
       account,
       address.requestsPerSecond,
@@ -321,7 +261,7 @@ export class BudgetedUpstream {
     account: string,
     request: (address: UpstreamAddress) => Promise<string>,
   ): Promise<string> {
-    const address = await this.accountWithToken(account, 'read');
+    const address = await this.tokens.accountWithToken(account, 'read');
     try {
       const shown = await request(address);
       await this.watcher.recordSuccess(account, address.requestsPerSecond);
@@ -330,58 +270,6 @@ export class BudgetedUpstream {
       await this.watcher.recordRefusal(account, address.requestsPerSecond, error);
       throw error;
     }
-  }
-
-  /** Takes a token of the budget for one request. Resolves to the address to which the request must go. */
-  private async accountWithToken(account: string, purpose: RequestPurpose): Promise<UpstreamAccount> {
-    const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
-    const isKnownToBeAvailable = hasToken && purpose.isUpstreamAvailable === true;
-    const found = isKnownToBeAvailable ? await this.find(account) : await this.findOpen(account);
-    const may = await this.takeTokenOf(account, found, purpose);
-    // After the wait for a token, reads the account again, because the account may have changed meanwhile.
-    return { ...(hasToken ? found : await this.find(account)), tokenCheck: may };
-  }
-
-  /**
-   * Takes a token of the budget for a poll. Waits for the token without a time limit. Resolves to the time at which the
-   * token was requested: the token expires a fixed time later.
-   * @param unused number of unused tokens that are returned to the budget first
-   */
-  private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
-    const { signal: stop, release } = combineAbortSignals(this.stopping.signal, signal);
-    const wait = this.waits.run(
-      `${kind} ${account}`,
-      async () => {
-        for (let returned = unused, waited = 0; ; returned = 0) {
-          if (stop.aborted) throw new BudgetExhaustedError(waited);
-          // Read the account's budget and outage before each try, because they may have changed during the wait for a
-          // token.
-          const { requestsPerSecond } = await this.findOpen(account);
-          const { waitMs, requestedAt } = await this.budget.tryAcquire(
-            account,
-            requestsPerSecond,
-            kind,
-            returned,
-          );
-          if (waitMs === 0) return requestedAt;
-          waited = waitMs;
-          await pause(Math.min(waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS), stop);
-        }
-      },
-      stop,
-    );
-    return wait.finally(release);
-  }
-
-  /**
-   * Returns the address, API key and request budget of an account's upstream.
-   * @throws {UpstreamUnavailableError} during an outage of the account
-   */
-  private async findOpen(account: string): Promise<UpstreamAccount> {
-    const found = await this.find(account);
-    const outage = await this.health.outage(account);
-    if (outage !== undefined) throw new UpstreamUnavailableError(outage.reason);
-    return found;
   }
 }
 

@@ -1,0 +1,162 @@
+import { setMaxListeners } from 'node:events';
+import { combineAbortSignals, pause } from '#platform';
+import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
+import type { PollTokenSource } from '../budget/poll-token-source.js';
+import {
+  type AdaptiveBudget,
+  BudgetExhaustedError,
+  MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
+} from '../budget/request-budget.js';
+import { SerialQueues } from '../budget/serial-queues.js';
+import { UpstreamUnavailableError } from '../upstream-error.js';
+import type { UpstreamAddress } from '../upstream.js';
+import type { RequestWatcher } from './request-watcher.js';
+import type { UpstreamHealth } from './upstream-health.js';
+
+/** Address, API key and request budget of an account's upstream. */
+export interface UpstreamAccount extends UpstreamAddress {
+  requestsPerSecond: number;
+}
+
+/**
+ * Returns the address, API key and request budget of an account's upstream.
+ * @throws if the account is not found
+ */
+export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
+
+/**
+ * Request class of a request, and the maximum time that it waits for a token of the budget, in milliseconds, by what the
+ * request is for:
+ *
+ * - `send`: a send.
+ * - `read`: a read for an API caller.
+ * - `lookup`: a read that searches for the message of a send whose POST has an unknown outcome.
+ * - `confirmation`: a read that searches for the message of an accepted send.
+ *
+ * A search may need several requests in a row, and if one of them gets no token, the search begins again with the first.
+ * So its requests wait longer: a budget that 429 answers have reduced may have a token only every few seconds. The wait
+ * is short enough for a process that stops.
+ */
+export const WAITS = {
+  send: { kind: 'send', maxWaitMs: 2_000 },
+  read: { kind: 'read', maxWaitMs: 5_000 },
+  lookup: { kind: 'send', maxWaitMs: 8_000 },
+  confirmation: { kind: 'read', maxWaitMs: 8_000 },
+} as const;
+
+/** What a request is for: see {@link WAITS}. A {@link PollTokenSource} stands for a poll, which waits without a limit. */
+export type RequestPurpose = keyof typeof WAITS | PollTokenSource;
+
+/** Takes tokens of the budget for the requests of all accounts, unless an account has an outage. */
+export class TokenTaker {
+  private readonly waits = new SerialQueues();
+  private readonly stopping = new AbortController();
+
+  constructor(
+    private readonly find: FindUpstreamAccount,
+    private readonly budget: AdaptiveBudget,
+    private readonly health: UpstreamHealth,
+    private readonly watcher: RequestWatcher,
+  ) {
+    // Each waiting poll listens to this signal. By default, Node.js prints a warning about more than ten listeners.
+    setMaxListeners(0, this.stopping.signal);
+  }
+
+  /** Makes every poll stop waiting for a token of the budget, because the process is stopping. */
+  stopWaiting(): void {
+    this.stopping.abort();
+  }
+
+  /**
+   * Takes a token of the budget for one request. Resolves to a function that replaces the token if it has expired. The
+   * caller must await this function right before it sends the request.
+   * @throws {UpstreamUnavailableError} during an outage of the account
+   * @throws {BudgetExhaustedError} if the budget has no token in time
+   */
+  async take(account: string, purpose: RequestPurpose): Promise<BudgetTokenCheck> {
+    return this.takeTokenOf(account, await this.findOpen(account), purpose);
+  }
+
+  /**
+   * Returns a function that replaces a token if it has expired, as {@link take} does, for a token that was taken at
+   * `requestedAt` (by `performance.now()`) while no outage of the account was recorded in Redis.
+   */
+  checkOf(account: string, requestedAt: number, purpose: keyof typeof WAITS): BudgetTokenCheck {
+    this.watcher.closeCircuit(account);
+    return createBudgetTokenCheck(requestedAt, async () => {
+      const { requestsPerSecond } = await this.find(account);
+      const { kind, maxWaitMs } = WAITS[purpose];
+      return this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, 1);
+    });
+  }
+
+  /** Takes a token of the budget for one request. Resolves to the address to which the request must go. */
+  async accountWithToken(account: string, purpose: RequestPurpose): Promise<UpstreamAccount> {
+    const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
+    const isKnownToBeAvailable = hasToken && purpose.isUpstreamAvailable === true;
+    const found = isKnownToBeAvailable ? await this.find(account) : await this.findOpen(account);
+    const may = await this.takeTokenOf(account, found, purpose);
+    // After the wait for a token, reads the account again, because the account may have changed meanwhile.
+    return { ...(hasToken ? found : await this.find(account)), tokenCheck: may };
+  }
+
+  private async takeTokenOf(
+    account: string,
+    { requestsPerSecond }: UpstreamAccount,
+    purpose: RequestPurpose,
+  ): Promise<BudgetTokenCheck> {
+    this.watcher.closeCircuit(account);
+    if (typeof purpose === 'string') {
+      const { kind, maxWaitMs } = WAITS[purpose];
+      const acquire = (unused: number): Promise<number> =>
+        this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, unused);
+      return createBudgetTokenCheck(await acquire(0), () => acquire(1));
+    }
+    const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
+    const { tokenRequestedAt } = purpose;
+    delete purpose.tokenRequestedAt;
+    return createBudgetTokenCheck(tokenRequestedAt ?? (await wait(0)), () => wait(1));
+  }
+
+  /**
+   * Takes a token of the budget for a poll. Waits for the token without a time limit. Resolves to the time at which the
+   * token was requested: the token expires a fixed time later.
+   * @param unused number of unused tokens that are returned to the budget first
+   */
+  private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
+    const { signal: stop, release } = combineAbortSignals(this.stopping.signal, signal);
+    const wait = this.waits.run(
+      `${kind} ${account}`,
+      async () => {
+        for (let returned = unused, waited = 0; ; returned = 0) {
+          if (stop.aborted) throw new BudgetExhaustedError(waited);
+          // Read the account's budget and outage before each try, because they may have changed during the wait for a
+          // token.
+          const { requestsPerSecond } = await this.findOpen(account);
+          const { waitMs, requestedAt } = await this.budget.tryAcquire(
+            account,
+            requestsPerSecond,
+            kind,
+            returned,
+          );
+          if (waitMs === 0) return requestedAt;
+          waited = waitMs;
+          await pause(Math.min(waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS), stop);
+        }
+      },
+      stop,
+    );
+    return wait.finally(release);
+  }
+
+  /**
+   * Returns the address, API key and request budget of an account's upstream.
+   * @throws {UpstreamUnavailableError} during an outage of the account
+   */
+  private async findOpen(account: string): Promise<UpstreamAccount> {
+    const found = await this.find(account);
+    const outage = await this.health.outage(account);
+    if (outage !== undefined) throw new UpstreamUnavailableError(outage.reason);
+    return found;
+  }
+}
