@@ -61,6 +61,15 @@ describe('the search for the unreadable messages of a page', () => {
     },
   );
 
+  it('makes at most 27 requests if none of the 20 messages of a page can be read', () => {
+    for (let page = 1; page <= 50; page += 1) {
+      const all = positionsOf({ page, limit: 20 });
+      const { passedOver, requests } = searched({ page, limit: 20 }, new Set(all));
+      expect(passedOver).toEqual(all);
+      expect(requests).toBeLessThanOrEqual(27);
+    }
+  });
+
   it('makes six requests if a page of 20 messages failed, but each of the messages can be read', () => {
     expect(searched({ page: 2, limit: 20 }, new Set())).toMatchObject({ passedOver: [], requests: 6 });
   });

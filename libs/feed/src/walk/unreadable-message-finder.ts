@@ -1,9 +1,15 @@
 import type { PageRequest } from './page-tail.js';
 
 /**
+ * After this number of consecutive failing messages, the messages that follow are requested one by one until one of
+ * them can be read.
+ */
+const MAX_CONSECUTIVE_SEARCHES = 2;
+
+/**
  * Decides which parts of a failed page to request, to find the messages that make the page fail. A part is a
  * smaller page inside the page. A part that fails is halved until the failing message is found. The rest of
- * the page is then assumed to be readable. Sends no requests itself.
+ * the page is then assumed to be readable, unless several messages in a row fail. Sends no requests itself.
  *
  * The fields `at`, `end` and `failsBefore` are indexes in the contact's list of messages, counted from 0. Each part
  * begins at a multiple of its limit.
@@ -16,6 +22,8 @@ export class UnreadableMessageFinder {
    * `at`. Undefined if no failing message is known.
    */
   private failsBefore: number | undefined;
+  /** Number of consecutive failing messages right before the index `at`. */
+  private skippedInARow = 0;
 
   /** @param page the page that upstream failed to return */
   constructor({ page, limit }: PageRequest) {
@@ -34,6 +42,7 @@ export class UnreadableMessageFinder {
   /** Must be called after a successful read of the part of the page that {@link next} returned. */
   succeeded(): void {
     this.at += this.largestPart();
+    this.skippedInARow = 0;
     if (this.failsBefore !== undefined && this.at >= this.failsBefore) this.failsBefore = undefined;
   }
 
@@ -54,10 +63,12 @@ export class UnreadableMessageFinder {
   /** Skips the next message of the page, because upstream fails to return it. */
   skipMessage(): void {
     this.at += 1;
+    this.skippedInARow += 1;
     this.failsBefore = undefined;
   }
 
   private largestPart(): number {
+    if (this.skippedInARow >= MAX_CONSECUTIVE_SEARCHES) return 1;
     const { at, end, failsBefore } = this;
     const maxLimit = failsBefore === undefined ? end - at : Math.ceil((failsBefore - at) / 2);
     for (let limit = maxLimit; limit > 1; limit -= 1) if (at % limit === 0) return limit;
