@@ -52,12 +52,13 @@ describe('an older message whose page upstream cannot return', () => {
 
 describe('a read of older messages', () => {
   it.each([
-    ['newestFirst', 45, 'all messages'],
-    ['newestFirst', 45, 'a flag check'],
-    ['oldestFirst', 41, 'a flag check'],
+    ['newestFirst', 45, 'all messages', 30],
+    ['newestFirst', 45, 'a flag check', 30],
+    // This flag check requests pages of 16 messages, and gives up after the second one.
+    ['oldestFirst', 41, 'a flag check', 45],
   ] as const)(
-    'gives up at the first page if upstream returns none of the messages (order of messages: %s; %d messages; %s)',
-    async (order, count, goal) => {
+    'gives up if upstream returns none of 20 or more messages in a row (order of messages: %s; %d messages; %s)',
+    async (order, count, goal, maxRequests) => {
       const { harness } = here;
       harness.control('settings', { order, limitCap: PAGE_LIMIT });
       const contactId = harness.createContact(NUMBER);
@@ -72,10 +73,27 @@ describe('a read of older messages', () => {
       const sweepMs = goal === 'all messages' ? 0 : DAY_MS;
       const poller = harness.poller(harness.source, 'silent', { sweepMs, pageRetriesMs: [] });
       await expect(poller.runDeepRead(ACCOUNT, contactId, 'poll')).rejects.toThrow(UpstreamStatusError);
-      // Those of one page: each message alone, and the parts that contained the first two.
-      expect(harness.countRequests(/messages/) - before).toBeLessThanOrEqual(30);
+      // For each page: each message alone, and the parts that contained the first two.
+      expect(harness.countRequests(/messages/) - before).toBeLessThanOrEqual(maxRequests);
     },
   );
+
+  it('finds changed flags above a small page of an oldest-first list of which upstream returns no message', async () => {
+    const { harness } = here;
+    harness.control('settings', { order: 'oldestFirst', limitCap: 5 });
+    const contactId = harness.createContact(NUMBER);
+    const timestamp = Date.now() - 3_600_000;
+    const ids = harness.createMessages(contactId, {
+      ...{ count: 23, timestamp, intervalMs: 1_000, direction: 'outbound' },
+    });
+    for (let reads = 0; reads < 3; reads += 1) await harness.sweep();
+    harness.control('settings', { failingMessageIds: ids.slice(15, 20) });
+    harness.control('messages/flags', { id: ids[2], delivered: true });
+    harness.store.aheadMs = DAY_MS / 2;
+    const poller = harness.poller(harness.source, 'silent', { sweepMs: DAY_MS, pageRetriesMs: [] });
+    expect(await poller.runDeepRead(ACCOUNT, contactId, 'poll')).toBe(true);
+    expect(await here.messageEvents()).toEqual([`message.delivered ${ids[2] ?? ''}`]);
+  });
 });
 
 describe('a new message on a later page that upstream cannot return', () => {

@@ -31,10 +31,10 @@ const MAX_HELD_PAGES = 50;
 export const MAX_COMMIT_CONFLICTS = 5;
 
 /**
- * If upstream returns none of the messages of a page with at least this number of messages, they are not the cause:
- * upstream is probably down.
+ * If upstream fails to return at least this number of consecutive messages, they are not the cause: upstream is
+ * probably down.
  */
-const MIN_MESSAGES_OF_OUTAGE = 5;
+const MIN_MESSAGES_OF_OUTAGE = 20;
 
 /** Which contact's pages of messages are read, for which purpose, and how failed pages are retried. */
 export interface PagesTask {
@@ -83,6 +83,8 @@ export class CommittingPageReader {
    * such a page was read.
    */
   private previousCount: number | undefined;
+  /** Number of elements on the latest pages, if none of them contained a readable message. */
+  private unreadableInARow = 0;
   /** Number of the page that was last retried, whether a retry succeeded or not. */
   private retriedPage: number | undefined;
 
@@ -177,7 +179,7 @@ export class CommittingPageReader {
         continue;
       }
       if (await this.commitPage(page, read)) {
-        if (read.count > 0) this.previousCount = read.count;
+        this.noteCounts(read);
         return read;
       }
       this.reader.undoLastPage();
@@ -207,7 +209,7 @@ export class CommittingPageReader {
    * Reads a page that upstream fails to return because of one of its messages. Requests smaller and smaller
    * parts of the page to find and skip this message, and commits each part on its own.
    * @throws the failure of the page if no message of the page can be read, because then the cause is not a
-   * single message; not for a small page that was requested with a limit below the documented one
+   * single message; for pages that were requested with a limit below the documented one, only after several of them
    */
   async takeParts(page: number, limit: number, { failure }: FailedPageRead): Promise<PageRead | undefined> {
     if (!mayBeCausedBySingleMessage(failure)) throw failure;
@@ -220,10 +222,16 @@ export class CommittingPageReader {
       if (read !== 'smaller') parts.push(read);
     }
     const whole = this.reader.joined(parts, limit);
-    if (whole.count > 0) this.previousCount = whole.count;
-    const isLarge = limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE || whole.count >= MIN_MESSAGES_OF_OUTAGE;
-    if (whole.ids.length === 0 && isLarge) throw failure;
+    this.noteCounts(whole);
+    const isOutage =
+      limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE || this.unreadableInARow >= MIN_MESSAGES_OF_OUTAGE;
+    if (whole.ids.length === 0 && isOutage) throw failure;
     return whole;
+  }
+
+  private noteCounts({ ids, count }: PageRead): void {
+    if (count > 0) this.previousCount = count;
+    this.unreadableInARow = ids.length > 0 ? 0 : this.unreadableInARow + count;
   }
 
   /**
