@@ -687,6 +687,24 @@ describe('a read', () => {
     },
   );
 
+  it.each(['gzip', 'deflate', 'br'])(
+    'of a caller whose reply is not valid %s fails with the status of an error reply, and as unreadable otherwise',
+    async (encoding) => {
+      let status = 404;
+      const to = await serve((_, response) => {
+        response.writeHead(status, { 'content-encoding': encoding }).end('{"message":"not compressed"}');
+      });
+      const requests = [
+        () => upstream.readContactsText(to, []),
+        () => upstream.readMessagesText(to, 'a', []),
+      ];
+      for (const request of requests) expect(await failure(request())).toMatchObject({ status });
+      status = 200;
+      for (const request of requests)
+        expect(await failure(request())).toBeInstanceOf(UpstreamReplyUnreadableError);
+    },
+  );
+
   it('or a send whose compressed reply ends too early fails as a broken connection', async () => {
     let status = 200;
     const to = await serve((request, response) => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isRecord, productVersion, type TimeLimit } from '#platform';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
+import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse, isAxiosError } from 'axios';
 import FormData from 'form-data';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import { BudgetExhaustedError } from '../budget/request-budget.js';
@@ -21,6 +21,7 @@ import {
   assertReplyIsNotFromTidings,
   parseReplyDate,
   toErrorOfExchange,
+  isDecompressionError,
   isSuccessfulReply,
   createUpstreamStatusError,
 } from './http-failure.js';
@@ -165,16 +166,26 @@ export class HttpUpstream implements Upstream {
     try {
       response = await this.http.request<string>({ ...request, ...this.agents, transport, signal });
     } catch (error) {
-      throw toErrorOfExchange(error, {
-        timeoutMs: this.timeoutMs,
-        timedOut: signal.aborted,
-        maxBytes: this.maxReplyBytes,
-      });
+      const reply = errorReplyOf(error);
+      if (reply === undefined)
+        throw toErrorOfExchange(error, {
+          timeoutMs: this.timeoutMs,
+          timedOut: signal.aborted,
+          maxBytes: this.maxReplyBytes,
+        });
+      response = reply;
     }
     assertReplyIsNotFromTidings(response);
     if (isSuccessfulReply(response)) return response;
     throw createUpstreamStatusError(response, response.data);
   }
+}
+
+/** Returns the error reply whose body could not be decompressed: its status says enough. Undefined for other errors. */
+function errorReplyOf(error: unknown): AxiosResponse<string> | undefined {
+  if (!isAxiosError<string>(error) || !isDecompressionError(error)) return undefined;
+  const { response } = error;
+  return response === undefined || isSuccessfulReply(response) ? undefined : response;
 }
 
 /**
