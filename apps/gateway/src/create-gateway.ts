@@ -6,6 +6,7 @@ import { GatewayModule } from './app.module.js';
 import type { OpenedResources } from './bindings.js';
 import { ApiKeyUseRecorder } from './auth/api-key-use-recorder.js';
 import { useAuthentication } from './auth/authentication.js';
+import { limitBodyMemory } from './auth/body-memory.js';
 import { serveConsole } from './console/console-page.js';
 import { serveDocs } from './docs/openapi.js';
 import { createServer } from './http/server.js';
@@ -41,6 +42,7 @@ export async function createGateway(
     { apiKey: app.get(RATE_LIMIT), token: app.get(TOKEN_RATE_LIMIT) },
     app.get(ApiKeyUseRecorder),
   );
+  limitBodyMemory(app.getHttpAdapter().getInstance());
   serveDocs(app);
   serveQueues(app);
   return app;

@@ -4,7 +4,7 @@ import { Problem, retryAfter } from '../problems/problem.js';
 /** Time after which a caller that got no slot should try again, in milliseconds. */
 const RETRY_MS = 5_000;
 
-/** Maximum numbers of requests of one kind that a gateway serves at the same time. */
+/** Maximum numbers of requests of one kind, or sizes of these requests, that a gateway serves at the same time. */
 export interface CallerLimits {
   /** Maximum number of all callers together. */
   max: number;
@@ -45,26 +45,29 @@ export class CallerSlots {
 
   constructor(private readonly limits: CallerLimits) {}
 
-  /** Acquires a slot. The caller must release an acquired slot. */
-  acquire({ account, tokenId }: Pick<Principal, 'account' | 'tokenId'>): CallerSlot {
+  /**
+   * Acquires a slot. The caller must release an acquired slot.
+   * @param size what the slot adds to the numbers that have limits
+   */
+  acquire({ account, tokenId }: Pick<Principal, 'account' | 'tokenId'>, size = 1): CallerSlot {
     const { max, maxPerAccount, maxPerAccountForTokens, maxPerToken } = this.limits;
     if (tokenId !== undefined) {
-      if (this.byToken.of(tokenId) >= maxPerToken) return { acquired: false, full: 'token' };
-      if (this.ofTokensByAccount.of(account) >= maxPerAccountForTokens)
+      if (this.byToken.of(tokenId) + size > maxPerToken) return { acquired: false, full: 'token' };
+      if (this.ofTokensByAccount.of(account) + size > maxPerAccountForTokens)
         return { acquired: false, full: 'tokens' };
     }
-    if (this.byAccount.of(account) >= maxPerAccount) return { acquired: false, full: 'account' };
-    if (this.taken >= max) return { acquired: false, full: 'gateway' };
-    this.count(account, tokenId, 1);
+    if (this.byAccount.of(account) + size > maxPerAccount) return { acquired: false, full: 'account' };
+    if (this.taken + size > max) return { acquired: false, full: 'gateway' };
+    this.count(account, tokenId, size);
     return {
       acquired: true,
       release: () => {
-        this.count(account, tokenId, -1);
+        this.count(account, tokenId, -size);
       },
     };
   }
 
-  private count(account: string, tokenId: string | undefined, change: 1 | -1): void {
+  private count(account: string, tokenId: string | undefined, change: number): void {
     this.taken += change;
     this.byAccount.add(account, change);
     if (tokenId === undefined) return;

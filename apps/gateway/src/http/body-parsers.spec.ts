@@ -1,9 +1,11 @@
 import { once } from 'node:events';
-import { request, type Server } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request, type Server } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { makeToken } from '../fixtures/tokens.js';
 
 const SEND = { phoneNumber: '+14155550123', message: 'grüß dich 👋' };
 
@@ -81,4 +83,71 @@ describe('A JSON body', () => {
       expect(lines).toEqual([expect.objectContaining(line)]);
     },
   );
+});
+
+describe('JSON bodies that callers send at the same time', () => {
+  const MIB = 1_048_576;
+  const PADDED = JSON.stringify({ ...SEND, message: 'hello' }).padEnd(MIB);
+  const END = PADDED.slice(1_000);
+
+  /** Starts requests with JSON bodies of 1 MiB, and sends only the start of each body. */
+  function startBodies(
+    count: number,
+    credentials: Readonly<Record<string, string>>,
+    framing: Readonly<Record<string, string | number>>,
+  ): { call: ClientRequest; response: Promise<IncomingMessage> }[] {
+    return Array.from({ length: count }, () => {
+      const headers = { 'content-type': 'application/json', ...credentials, ...framing };
+      const call = request(`${gateway.url}/v1/messages/send`, { method: 'POST', headers });
+      call.on('error', () => undefined);
+      call.write(PADDED.slice(0, 1_000));
+      return { call, response: once(call, 'response').then(([reply]) => reply as IncomingMessage) };
+    });
+  }
+
+  async function statusWith(credentials: { token?: string }, body: string): Promise<number> {
+    const headers = { 'content-type': 'application/json' };
+    return (await gateway.fetch('/v1/messages/send', { method: 'POST', headers, body, ...credentials }))
+      .status;
+  }
+
+  it.each([
+    ['with a known length', { 'content-length': MIB }],
+    ['with chunked encoding', { 'transfer-encoding': 'chunked' }],
+  ])(
+    '%s have a limit in total: above it, a token gets 429, except for small bodies; other callers are not affected, and finished requests do not count',
+    async (_, framing) => {
+      const { token } = await makeToken(gateway);
+      const started = startBodies(7, { authorization: `Bearer ${token}` }, framing);
+      const refused = await Promise.race(started.map(({ response }) => response));
+      expect(refused.statusCode).toBe(429);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      expect(JSON.parse(await textOf(refused))).toMatchObject({
+        code: 'rate_limited',
+        detail: 'The token has reached its limit of memory for JSON bodies.',
+      });
+      expect(await statusWith({ token }, PADDED)).toBe(429);
+      expect(await statusWith({ token }, JSON.stringify(SEND))).toBe(200);
+      expect(await statusWith({}, PADDED)).toBe(200);
+      const statuses = started.map(async ({ call, response }) => {
+        call.end(END);
+        const reply = await response;
+        reply.resume();
+        return reply.statusCode;
+      });
+      expect((await Promise.all(statuses)).toSorted()).toEqual([...Array<number>(6).fill(200), 429]);
+      expect(await statusWith({ token }, PADDED)).toBe(200);
+    },
+  );
+
+  it('of one account cannot use up the limit of the gateway, and do not count after their callers disconnect', async () => {
+    const started = startBodies(97, { 'x-api-key': KEY }, { 'content-length': MIB });
+    const refused = await Promise.race(started.map(({ response }) => response));
+    expect(refused.statusCode).toBe(429);
+    expect(JSON.parse(await textOf(refused))).toMatchObject({
+      detail: 'The account has reached its limit of memory for JSON bodies.',
+    });
+    for (const { call } of started) call.destroy();
+    await eventually('a large body is accepted', async () => (await statusWith({}, PADDED)) === 200);
+  });
 });
