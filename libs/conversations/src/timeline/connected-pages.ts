@@ -26,8 +26,8 @@ export interface PlacedPage {
 /** Consecutive messages of a contact: the result of {@link joinPagesWithoutGap}. */
 export interface MessagesWithoutGap {
   /**
-   * False if the pages that were read do not reach the position at which the wanted messages begin. {@link messages}
-   * is then empty.
+   * False if the pages that were read do not reach the position at which the wanted messages begin, or if they contain
+   * only unreadable elements from the beginning of the list. {@link messages} is then empty.
    */
   isConnected: boolean;
   /** All wanted messages that are newer than {@link edge}, newest first. */
@@ -37,7 +37,7 @@ export interface MessagesWithoutGap {
    * found, too.
    */
   edge: Position | undefined;
-  /** The oldest of the pages that {@link joinPagesWithoutGap} used. Undefined if `isConnected` is false. */
+  /** The oldest of the pages that {@link joinPagesWithoutGap} used. Undefined if it used none. */
   last: PlacedPage | undefined;
 }
 
@@ -75,8 +75,9 @@ export function joinPagesWithoutGap(
   for (let found = true; found;) {
     found = false;
     for (const page of pages) {
-      const end = page.hasOldest ? -Infinity : page.messages.at(-1)?.position.at;
-      if (connected.has(page) || end === undefined || !continues(page)) continue;
+      if (connected.has(page) || !continues(page)) continue;
+      // A page with unreadable elements only does not say how far back it reaches.
+      const end = page.hasOldest ? -Infinity : (page.messages.at(-1)?.position.at ?? edge);
       connected.add(page);
       for (const { position } of page.messages) ids.add(position.id);
       found = true;
@@ -85,6 +86,8 @@ export function joinPagesWithoutGap(
       last = page;
     }
   }
+  while (last?.next !== undefined && connected.has(last.next) && last.next.messages.length === 0)
+    last = last.next;
   const hasOldest = [...connected].some((page) => page.hasOldest);
   const union = new Map<string, PlacedMessage>();
   for (const page of pages)
@@ -93,7 +96,7 @@ export function joinPagesWithoutGap(
     .filter(({ position }) => (hasOldest || position.at > edge) && isBelow(position, from))
     .sort((a, b) => comparePositions(b.position, a.position));
   return {
-    isConnected: last !== undefined,
+    isConnected: last !== undefined && edge !== Infinity,
     messages,
     edge: hasOldest ? undefined : oldestOf(from, { at: edge }),
     last,

@@ -24,7 +24,7 @@ const MIN_PAGE_LIMIT = 8;
 
 /**
  * Thrown if a list of messages cannot be read in order of time: a message has no timestamp, the list is not
- * sorted by time, upstream's pages are too small, or a page has only unreadable elements.
+ * sorted by time, upstream's pages are too small, or the first page that is read has only unreadable elements.
  */
 export class CannotReadInTimeOrderError extends Error {
   constructor() {
@@ -110,8 +110,9 @@ class OrderedWalk {
    */
   private uncertainEnd: RequestedPage | undefined;
   /**
-   * Two neighbouring pages that share no message. A message may have moved from the older page to the newer page after
-   * the newer page was read. So the newer page must be read again.
+   * Two neighbouring pages that share no message, for example because the elements that they share are unreadable. A
+   * message may have moved from the older page to the newer page after the newer page was read. So the newer page must
+   * be read again.
    */
   private unjoined: { newer: RequestedPage; older: RequestedPage } | undefined;
 
@@ -216,16 +217,23 @@ class OrderedWalk {
     if (reply.count > request.limit && this.fixedSize === undefined) {
       this.fixedSize = reply.count;
       this.uncertainEnd = undefined;
-      this.pages.length = 0;
+      this.dropPages();
     }
+    const before = this.connected.last;
     const page = this.placedPageOf(request, reply);
     const judged = this.settleEnd(page);
     this.join(page);
     const isLocated = request.limit <= this.maxLimit || this.fixedSize !== undefined;
     if ((page.count > 0 && isLocated) || request.page === 1) this.pages.push(page);
     this.connected = joinPagesWithoutGap(this.pages, this.start.from);
+    const { last } = this.connected;
+    // Without a message, the page cannot be placed in the timeline.
+    const hasOnlyUnreadable = page.count > 0 && page.messages.length === 0 && !page.hasOldest;
+    if (hasOnlyUnreadable && isLocated && last === undefined && this.uncertainEnd === undefined)
+      throw new CannotReadInTimeOrderError();
     if (!this.connected.isConnected && isLocated) this.adjustSearch(judged);
     this.noteNeighbours(page);
+    if (last !== undefined && last === before && isLocated) this.noteUnreadable(last as RequestedPage, page);
   }
 
   private placedPageOf(request: PageRequest, { items, count }: MessagesPage): RequestedPage {
@@ -241,8 +249,6 @@ class OrderedWalk {
     const size = this.fixedSize ?? request.limit;
     const ends = this.endsList(request, count);
     const hasOldest = this.isNewestFirst ? ends : isFirst;
-    // Without a message, the page cannot be connected to its neighbours.
-    if (count > 0 && messages.length === 0 && !hasOldest) throw new CannotReadInTimeOrderError();
     return {
       ...{ request, messages, count, start: (request.page - 1) * size, hasOldest },
       hasNewest: this.isNewestFirst ? isFirst : ends,
@@ -292,7 +298,12 @@ class OrderedWalk {
   private learnMaxLimit(maxLimit: number): void {
     if (maxLimit < MIN_PAGE_LIMIT) throw new CannotReadInTimeOrderError();
     this.maxLimit = maxLimit;
+    this.dropPages();
+  }
+
+  private dropPages(): void {
     this.pages.length = 0;
+    this.unjoined = undefined;
   }
 
   /**
@@ -304,7 +315,11 @@ class OrderedWalk {
     const { newer, older } = this.unjoined;
     // This page is not the newer page of `unjoined`: it was read to find out whether the page before it is the last
     // one. The newer page is read again later.
-    if (page.request.page !== newer.request.page) return;
+    const { request } = newer;
+    if (page.request.page !== request.page || page.request.limit !== request.limit) return;
+    // Other pages know by this link alone where a page with unreadable elements only belongs. A message may have moved
+    // to the page since its first read.
+    if (newer.messages.length === 0) for (const one of this.pages) if (one.next === newer) one.next = page;
     newer.next = older;
     page.next = older;
     this.unjoined = undefined;
@@ -317,6 +332,20 @@ class OrderedWalk {
     const expected = this.neighbourOf(newer).page;
     if (page.request.page === expected && expected !== newer.request.page)
       this.unjoined = { newer, older: page };
+  }
+
+  /**
+   * Notes that two pages share no message although they are neighbours in upstream's list, because one of them contains
+   * unreadable elements.
+   */
+  private noteUnreadable(newer: RequestedPage, page: RequestedPage): void {
+    if (this.fixedSize !== undefined || this.unjoined !== undefined || page.next !== undefined) return;
+    if ([newer, page].every(({ count, messages }) => count === messages.length)) return;
+    const [newerEnd, end] = [newer, page].map(({ start, count }) => start + count) as [number, number];
+    const follows = this.isNewestFirst
+      ? page.start <= newerEnd && end > newerEnd
+      : end >= newer.start && page.start < newer.start;
+    if (follows) this.unjoined = { newer, older: page };
   }
 
   /** Chooses the next index to read in upstream's list if the wanted messages do not begin on the given page. */

@@ -214,11 +214,17 @@ describe('A read of all timeline pages returns each entry that exists throughout
     }
   });
 
-  it.each(['newestFirst', 'oldestFirst', 'unsorted'] as const)(
-    'if consecutive elements of the list are unreadable, and the list is %s',
-    async (order) => {
+  it.each([
+    [20, 'newestFirst'],
+    [20, 'oldestFirst'],
+    [60, 'newestFirst'],
+    [60, 'oldestFirst'],
+    [60, 'unsorted'],
+  ] as const)(
+    'if %d consecutive elements of the list are unreadable, and the list is %s',
+    async (unreadable, order) => {
       for (let seed = 1; seed <= SEEDS; seed += 1) {
-        const paging = new Paging(seed, { order, maxLimit: 20 }, HISTORY, 20, 60);
+        const paging = new Paging(seed, { order, maxLimit: 20 }, HISTORY, 20, unreadable);
         await paging.run();
         expect(paging.faults.slice(0, 5)).toEqual([]);
       }

@@ -131,6 +131,30 @@ describe('A list of messages that cannot be read in order of time', () => {
 describe('A page of messages with unreadable elements only', () => {
   it.each([
     ['newestFirst', 0],
+    ['newestFirst', 7],
+    ['newestFirst', 40],
+    ['newestFirst', 80],
+    ['oldestFirst', 0],
+    ['oldestFirst', 33],
+    ['oldestFirst', 40],
+    ['oldestFirst', 80],
+  ] as const)(
+    'is skipped without a read of the whole list if the list is %s and the page begins at index %d',
+    async (order, index) => {
+      const account = accountWith(100, { order, maxLimit: 20 });
+      for (const { id } of account.list.slice(index, index + 20)) {
+        account.unreadable.add(id);
+        account.known.delete(id);
+      }
+      account.log.length = 0;
+      const pages = await all(account);
+      expect(pages.flatMap(idsOf)).toEqual(newestFirst(100).filter((id) => !account.unreadable.has(id)));
+      expect(pages.map(({ next }) => parseTimelineCursor(next)?.hasNoOrder)).not.toContain(true);
+    },
+  );
+
+  it.each([
+    ['newestFirst', 0],
     ['newestFirst', 40],
     ['newestFirst', 80],
     ['oldestFirst', 0],
