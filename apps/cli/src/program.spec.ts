@@ -260,6 +260,17 @@ describe('the command trigger', () => {
     expect((await trigger('message.read', '--contact', 'con_1')).stdout).toMatch(/^Done\. .*message\.read/);
   });
 
+  it.each([
+    ['contact.created', 'contact list, by default every 30 seconds.'],
+    [
+      'contact.deleted',
+      'two contact lists that it read at least 60 seconds apart: by default, 1 to 2 minutes from now.',
+    ],
+    ['message.read', 'once it has read the contact.'],
+  ])('says when the gateway emits %s', async (event, when) => {
+    expect((await trigger(event, '--contact', 'con_1')).stdout.trim().endsWith(when)).toBe(true);
+  });
+
   it('names the field that the simulator refuses once', async () => {
     const message = 'phoneNumber +15551 already belongs to a contact';
     answer = (_, response) => response.writeHead(400).end(JSON.stringify({ field: 'phoneNumber', message }));

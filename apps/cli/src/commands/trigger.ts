@@ -15,6 +15,8 @@ interface Options {
 interface Trigger {
   verb: string;
   body: (options: Options) => object;
+  /** When the gateway emits the event. It completes a sentence. */
+  when?: string;
 }
 
 const DEFAULT_PHONE_NUMBER = '+15551230001';
@@ -30,8 +32,13 @@ const TRIGGERS = {
   'contact.created': {
     verb: 'contacts',
     body: ({ phoneNumber }) => (phoneNumber === undefined ? { count: 1 } : { phoneNumber }),
+    when: 'once it has read the contact list, by default every 30 seconds',
   },
-  'contact.deleted': { verb: 'contacts/delete', body: ({ contact }) => ({ contactId: required(contact) }) },
+  'contact.deleted': {
+    verb: 'contacts/delete',
+    body: ({ contact }) => ({ contactId: required(contact) }),
+    when: 'once the contact is missing from two contact lists that it read at least 60 seconds apart: by default, 1 to 2 minutes from now',
+  },
 } as const satisfies Readonly<Record<string, Trigger>>;
 
 type TriggerName = keyof typeof TRIGGERS;
@@ -57,7 +64,7 @@ export function addTrigger(program: Command, terminal: Terminal): void {
 }
 
 async function trigger(context: CommandContext, name: TriggerName, options: Options): Promise<undefined> {
-  const { verb, body } = TRIGGERS[name];
+  const { verb, body, when = 'once it has read the contact' }: Trigger = TRIGGERS[name];
   const url = `${options.simulator.replace(/\/+$/, '')}/_simulator/${verb}`;
   const request = JSON.stringify(body(options));
   let response: Response;
@@ -86,7 +93,7 @@ async function trigger(context: CommandContext, name: TriggerName, options: Opti
     result,
     isUnchanged
       ? 'Nothing changed: the contact has no unread message from this account.'
-      : `Done. The gateway emits ${name} once it has read the contact.`,
+      : `Done. The gateway emits ${name} ${when}.`,
   );
 }
 
