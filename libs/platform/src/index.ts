@@ -33,7 +33,12 @@ export { DeadlineError, pause, withDeadline } from './time/deadline.js';
 export { type BlobLocation } from './environment/blob-location.js';
 export { TRACE_SAMPLERS, type SamplerName } from './environment/samplers.js';
 export { ConfigurationError } from './environment/configuration-error.js';
-export { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment/environment.js';
+export {
+  CommonEnvironment,
+  GatewayEnvironment,
+  SecretsEnvironment,
+  WorkerEnvironment,
+} from './environment/environment.js';
 export { readEnvironment } from './environment/read-environment.js';
 export {
   KNOWN_ENVIRONMENT_VARIABLES,

@@ -8,11 +8,11 @@ import {
 } from '#accounts';
 import {
   closeRedis,
-  CommonEnvironment,
   createLogger,
   openRedisAndCheckRequirements,
   readEnvironment,
   type RedisClient,
+  SecretsEnvironment,
   clockOfThisMachine,
 } from '#platform';
 import { EndpointSecretReencrypter, RedisEndpointStore } from '#webhooks';
@@ -29,7 +29,7 @@ export interface Console {
  * @throws {ConfigurationError} for an invalid environment variable; errors of Redis are passed on
  */
 export async function rotateSecrets(console: Console): Promise<boolean> {
-  const environment = readEnvironment(CommonEnvironment);
+  const environment = readEnvironment(SecretsEnvironment);
   const logger = createLogger('rotate-secrets', environment.LOG_LEVEL, {
     write: (line) => {
       console.err(line.trimEnd());
@@ -57,7 +57,7 @@ export type RotationResult = Readonly<
 
 /** Re-encrypts all secrets of {@link rotateSecrets} through an open Redis connection. */
 export async function rotateAll(
-  environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,
+  environment: Pick<SecretsEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,
   redis: RedisClient,
 ): Promise<RotationResult> {
   const prefix = environment.REDIS_KEY_PREFIX;

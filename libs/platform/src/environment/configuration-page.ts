@@ -1,10 +1,15 @@
 import { type VariableDescription, variableDescriptionsOf } from './variable-description.js';
-import { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment.js';
+import {
+  CommonEnvironment,
+  GatewayEnvironment,
+  SecretsEnvironment,
+  WorkerEnvironment,
+} from './environment.js';
 
 const GROUPS = [
-  { title: 'Gateway and worker', shape: CommonEnvironment },
-  { title: 'Gateway', shape: GatewayEnvironment },
-  { title: 'Worker', shape: WorkerEnvironment },
+  { title: 'Gateway and worker', shapes: [SecretsEnvironment, CommonEnvironment] },
+  { title: 'Gateway', shapes: [GatewayEnvironment] },
+  { title: 'Worker', shapes: [WorkerEnvironment] },
 ] as const;
 
 /** Suffixes of variable names, each with the unit of the variables that have this suffix. */
@@ -33,15 +38,17 @@ With \`BLOB_STORE=s3://…\` the AWS SDK reads \`AWS_REGION\`, \`AWS_ACCESS_KEY_
 
 /** Returns the full text of docs/configuration.md. */
 export function renderConfigurationDocument(): string {
-  const tables = GROUPS.map(({ title, shape }) => `## ${title}\n\n${tableOf(shape)}`);
+  const tables = GROUPS.map(({ title, shapes }) => `## ${title}\n\n${tableOf(shapes)}`);
   return `${[INTRODUCTION, ...tables, AWS].join('\n\n')}\n`;
 }
 
-function tableOf(shape: new () => object): string {
-  const defaults = new Map<string, unknown>(Object.entries(new shape()));
-  const rows = [...variableDescriptionsOf(shape)].map(([name, description]) =>
-    rowOf(name, description, defaults.get(name)),
-  );
+function tableOf(shapes: readonly (new () => object)[]): string {
+  const rows = shapes.flatMap((shape) => {
+    const defaults = new Map<string, unknown>(Object.entries(new shape()));
+    return [...variableDescriptionsOf(shape)].map(([name, description]) =>
+      rowOf(name, description, defaults.get(name)),
+    );
+  });
   return [
     '| variable | default | unit | bounds | meaning |',
     '| --- | --- | --- | --- | --- |',

@@ -27,10 +27,10 @@ import {
 } from './variable.js';
 
 /**
- * Environment variables of both the gateway and the worker. `npm run docs:configuration` generates
+ * Environment variables of every process that reads the stored secrets. `npm run docs:configuration` generates
  * docs/configuration.md from the classes in this file.
  */
-export class CommonEnvironment {
+export class SecretsEnvironment {
   @Description(
     'Address of Redis: one server, Sentinel or a Cluster. `npm start` sets it to its embedded Redis.',
   )
@@ -49,7 +49,13 @@ export class CommonEnvironment {
   )
   @Base64BytesList(32)
   ENCRYPTION_KEYS_PREVIOUS: Buffer[] = [];
+  @Description('Lowest level that is logged.')
+  @OneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
+  LOG_LEVEL = 'info';
+}
 
+/** Environment variables of both the gateway and the worker. */
+export class CommonEnvironment extends SecretsEnvironment {
   @Description(
     'Base address of the messaging service of the account `default`, including its path such as `/v1`. `npm start` sets it to the simulator.',
   )
@@ -132,9 +138,6 @@ export class CommonEnvironment {
   )
   @Fraction(0.01)
   OTEL_TRACES_SAMPLER_ARG = 1;
-  @Description('Lowest level that is logged.')
-  @OneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
-  LOG_LEVEL = 'info';
 }
 
 /** Environment variables of the gateway, including those that it shares with the worker. */
