@@ -1,9 +1,9 @@
 import type { LedgerEntry, LedgerEvent } from './ledger-entries.js';
 
-/**
- * Maximum number of ids in all served lists together. Limits the memory in addition to the number of entries.
- */
-const MAX_SERVED_IDS = 20_000_000;
+/** Maximum estimated memory of all entries together, in bytes. An entry may contain a long text or list. */
+const MAX_BYTES = 640_000_000;
+/** Estimated memory of an id in a served list, with its flags and revision, in bytes. The list shares the id's text. */
+const SERVED_ID_BYTES = 16;
 
 /** Conditions for reading the ledger. */
 export interface LedgerQuery {
@@ -32,15 +32,21 @@ export interface LedgerPage {
  */
 export class Ledger {
   #entries: LedgerEntry[] = [];
+  /** Estimated memory of each entry, in bytes. */
+  #sizes: number[] = [];
   #first = 0;
   #dropped = 0;
-  #servedIds = 0;
+  #bytes = 0;
   #epoch = 0;
 
-  /** @param limit maximum number of entries; called for each new entry */
+  /**
+   * @param limit maximum number of entries; called for each new entry
+   * @param maxBytes maximum estimated memory of all entries together, in bytes
+   */
   constructor(
     private readonly limit: () => number,
     private readonly appended: () => void,
+    private readonly maxBytes = MAX_BYTES,
   ) {}
 
   get first(): number {
@@ -58,7 +64,7 @@ export class Ledger {
 
   record(event: LedgerEvent): void {
     this.#entries.push({ index: this.next, time: Date.now(), ...event });
-    this.#servedIds += weight(event);
+    this.#addSize(event);
     this.#drop();
     this.appended();
   }
@@ -83,9 +89,10 @@ export class Ledger {
 
   clear(): void {
     this.#entries = [];
+    this.#sizes = [];
     this.#first = 0;
     this.#dropped = 0;
-    this.#servedIds = 0;
+    this.#bytes = 0;
     this.#epoch += 1;
   }
 
@@ -99,7 +106,7 @@ export class Ledger {
     this.#entries = isComplete ? [...entries] : [];
     this.#first = this.#entries[0]?.index ?? next;
     this.#dropped = this.#first;
-    for (const entry of this.#entries) this.#servedIds += weight(entry);
+    for (const entry of this.#entries) this.#addSize(entry);
     this.#drop();
   }
 
@@ -108,17 +115,26 @@ export class Ledger {
    * slow.
    */
   #drop(): void {
-    if (this.#entries.length <= this.limit() && this.#servedIds <= MAX_SERVED_IDS) return;
-    const over = Math.max(0, this.#entries.length - this.limit());
-    const dropped = this.#entries.splice(0, Math.max(over, 1, Math.floor(this.#entries.length / 8)));
-    for (const entry of dropped) this.#servedIds -= weight(entry);
-    this.#first += dropped.length;
-    this.#dropped += dropped.length;
+    while (this.#entries.length > this.limit() || this.#bytes > this.maxBytes) {
+      const over = this.#entries.length - this.limit();
+      const count = Math.max(over, 1, Math.floor(this.#entries.length / 8));
+      this.#entries.splice(0, count);
+      for (const size of this.#sizes.splice(0, count)) this.#bytes -= size;
+      this.#first += count;
+      this.#dropped += count;
+    }
+  }
+
+  #addSize(event: LedgerEvent): void {
+    const size = bytesOf(event);
+    this.#sizes.push(size);
+    this.#bytes += size;
   }
 }
 
-function weight(event: LedgerEvent): number {
-  return event.kind === 'list.served' ? event.ids.length : 0;
+/** Returns the estimated memory of an event, in bytes. */
+function bytesOf(event: LedgerEvent): number {
+  return event.kind === 'list.served' ? event.ids.length * SERVED_ID_BYTES : JSON.stringify(event).length;
 }
 
 function matcher(kinds: readonly string[]): (kind: string) => boolean {
