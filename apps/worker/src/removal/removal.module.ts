@@ -6,6 +6,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { RedisAccountEraser, RedisAccountStore } from '#accounts';
+import type { WorkerEnvironment } from '#platform';
 import type { WorkerCore } from '../compose.js';
 import { CORE } from '../tokens.js';
 import { AccountRemoval } from './account-removal.js';
@@ -15,6 +16,14 @@ const UPLOAD_MS = 300_000;
 /** Additional time that a process may wait for the budget, a slot or Redis, in milliseconds. */
 const MARGIN_MS = 60_000;
 
+/** Returns the maximum duration of any work for an account, in milliseconds. */
+export function maxWorkDurationOf({
+  UPSTREAM_TIMEOUT_MS,
+  WEBHOOK_TIMEOUT_MS,
+}: Pick<WorkerEnvironment, 'UPSTREAM_TIMEOUT_MS' | 'WEBHOOK_TIMEOUT_MS'>): number {
+  return Math.max(UPLOAD_MS, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS) + MARGIN_MS;
+}
+
 /** Removes the data of removed accounts. Runs in every worker, independent of its roles. */
 @Module({})
 export class RemovalModule implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
@@ -22,13 +31,12 @@ export class RemovalModule implements OnApplicationBootstrap, OnModuleDestroy, B
   private stopped: Promise<void> = Promise.resolve();
 
   constructor(@Inject(CORE) { environment, redis, blobs, logger }: WorkerCore) {
-    const { REDIS_KEY_PREFIX: prefix, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS } = environment;
-    const lateMs = Math.max(UPLOAD_MS, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS) + MARGIN_MS;
+    const { REDIS_KEY_PREFIX: prefix } = environment;
     this.removal = new AccountRemoval(
       new RedisAccountStore(redis, prefix),
       new RedisAccountEraser(redis, prefix),
       blobs,
-      { lateMs },
+      { lateMs: maxWorkDurationOf(environment) },
       logger,
     );
   }
