@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#upstream';
+import {
+  type MessagePage,
+  type UpstreamMessage,
+  UpstreamStatusError,
+  UpstreamTimeoutError,
+  UpstreamUnavailableError,
+} from '#upstream';
 import { type HeadPlan, type HeadRead, readNewestMessages } from './head-walk.js';
 import type { PageOrder } from './page-order.js';
 import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-reader.js';
@@ -305,6 +311,30 @@ describe('a read of the newest messages', () => {
     await expect(pages.head('unsorted')).rejects.toThrow(UpstreamStatusError);
     const read = await pages.head('unsorted', { failures: 1 });
     expect(read).toMatchObject({ metNoKnownMessage: false, coversAllNew: false });
+  });
+
+  it('looks for known messages on pages of 20 messages if pages as large as those of another contact time out', async () => {
+    const pages = contact('oldestFirst', 45, 45);
+    for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
+    pages.before = (_, _page, limit) => {
+      if (limit > 20) throw new UpstreamTimeoutError(1_000);
+    };
+    const read = await pages.head('oldestFirst', { longestPage: LARGE_PAGE_LIMIT });
+    expect(read).toMatchObject({ metNoKnownMessage: true, limit: DOCUMENTED_MAX_MESSAGES_PER_PAGE });
+  });
+
+  it('draws no conclusion after three failed reads if a page times out again on which it looks for known messages', async () => {
+    const pages = contact('newestFirst', 45, 45);
+    for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
+    let error: Error = new UpstreamTimeoutError(1_000);
+    pages.before = (_, page) => {
+      if (page === 2) throw error;
+    };
+    await expect(pages.head('unsorted', { failures: 2 })).rejects.toThrow(UpstreamTimeoutError);
+    const read = await pages.head('unsorted', { failures: 3 });
+    expect(read).toMatchObject({ metNoKnownMessage: false, coversAllNew: false });
+    error = new UpstreamUnavailableError('');
+    await expect(pages.head('unsorted', { failures: 3 })).rejects.toThrow(UpstreamUnavailableError);
   });
 
   it('ends if upstream ignores the page number and always returns the first page', async () => {

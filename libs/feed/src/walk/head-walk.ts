@@ -22,6 +22,11 @@ import { type PageRequest, requestForLastPage } from './page-tail.js';
 const MAX_PAGES = 50;
 /** Max number of times that pages are read again because new messages appeared on them during the read. */
 const MAX_REPEATS = 5;
+/**
+ * While a read looks for known messages, a page that cannot be read makes the read fail. After this number of
+ * consecutive failed reads, the read goes on without a conclusion instead.
+ */
+const FAILED_READS_UNTIL_NO_CONCLUSION = 3;
 /** A read stops after this number of consecutive pages without a readable message. */
 export const MAX_CONSECUTIVE_UNREADABLE_PAGES = 5;
 
@@ -234,9 +239,16 @@ class HeadWalk {
         }
       }
     } catch (error) {
-      // A message that upstream always fails to return must not stop the polls. After any other error, a later poll
-      // looks again.
-      if (!this.isMessageSuspected() || !mayBeCausedBySingleMessage(error)) throw error;
+      if (!mayBeCausedByPageSize(error)) throw error;
+      // Upstream may fail to return a page that is as large as those of another contact.
+      if (this.limit !== undefined && this.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
+        this.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+        return this.lookForKnownMessage();
+      }
+      // A page that upstream always fails to return must not stop the polls. After other errors, a later poll looks
+      // again.
+      const isMessageFault = this.isMessageSuspected() && mayBeCausedBySingleMessage(error);
+      if (!isMessageFault && this.plan.failures < FAILED_READS_UNTIL_NO_CONCLUSION) throw error;
     }
   }
 

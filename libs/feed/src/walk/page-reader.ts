@@ -5,6 +5,7 @@ import {
   UpstreamReplyUnreadableError,
   type UpstreamMessage,
   UpstreamStatusError,
+  UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from '#upstream';
 import {
@@ -371,7 +372,8 @@ function recordOf(pass: number, isNew: boolean): number {
 /** Returns true if the error may have occurred because the requested page was too large. */
 export function mayBeCausedByPageSize(error: unknown): boolean {
   if (error instanceof UpstreamStatusError) return ![401, 403, 404, 429].includes(error.status);
-  return error instanceof UpstreamError && !(error instanceof UpstreamUnreachableError);
+  if (error instanceof UpstreamUnreachableError || error instanceof UpstreamUnavailableError) return false;
+  return error instanceof UpstreamError;
 }
 
 /**
