@@ -295,6 +295,19 @@ describe('a new baseline that is taken because all messages were replaced', () =
     expect(await harness.eventTypes()).toEqual(['contact.resynced', 'message.received']);
     expect(await here.messageEvents()).toEqual(received(fresh));
   });
+
+  it('emits a message that arrived after the last read, even if upstream’s clock is 5 s behind and upstream answers 404 after the last page', async () => {
+    const { harness } = here;
+    harness.control('settings', { clockSkewMs: -5_000, missingPageStatus: 404 });
+    const { contactId, ids } = await here.createKnownContact(30);
+    harness.control('messages/delete', { ids });
+    here.createOldMessages(contactId, 30);
+    const fresh = harness.createMessages(contactId);
+    const poller = harness.poller(harness.source, 'silent', { sweepMs: 0 });
+    await poller.runDeepRead(ACCOUNT, contactId, 'poll');
+    expect(await harness.eventTypes()).toEqual(['contact.resynced', 'message.received']);
+    expect(await here.messageEvents()).toEqual(received(fresh));
+  });
 });
 
 describe('in a list whose messages have no timestamps', () => {

@@ -45,13 +45,17 @@ describe('the flags of a message', () => {
     expect(changes).toEqual([flip(true), flip(false), flip(true), flip(false)]);
   });
 
-  it.each([25, 45])(
-    'are checked by upstream’s clock, if Redis’ clock is 30 minutes ahead (newer messages: %d)',
-    async (newer) => {
+  it.each([
+    [25, null],
+    [45, null],
+    [45, 404],
+  ])(
+    'are checked by upstream’s clock, if Redis’ clock is 30 minutes ahead (newer messages: %d; status of a missing page: %j)',
+    async (newer, missingPageStatus) => {
       const { harness } = here;
       const minutes = (n: number): number => n * 60_000;
       const skewMs = -minutes(30);
-      harness.control('settings', { clockSkewMs: skewMs, limitCap: 20 });
+      harness.control('settings', { clockSkewMs: skewMs, limitCap: 20, missingPageStatus });
       const contactId = harness.createContact(NUMBER);
       const timestamp = Date.now() + skewMs - minutes(40);
       const [id] = harness.createMessages(contactId, { direction: 'outbound', timestamp });

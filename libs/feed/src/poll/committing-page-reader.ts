@@ -367,10 +367,10 @@ export class CommittingPageReader {
       skipped: reader.skipped,
       unreadable: [...reader.unreadable],
       // The poll report compares `date` with `state.now`. The state is read again before each request, so `date` must
-      // be the time of the latest reply, not of the first one.
+      // be the time of the latest reply, not of an earlier one. The clock difference can be computed from any reply.
       ...(reader.latestReply === undefined ? {} : { date: reader.latestReply.date }),
       ...(reader.firstReply === undefined ? {} : { firstDate: reader.firstReply.date }),
-      upstreamAheadMs: upstreamClockDifferenceMs(reader.latestReply, state),
+      upstreamAheadMs: upstreamClockDifferenceMs(reader.latestReply ?? reader.firstReply, state),
       detectsVolatility: false,
       unsettledRead: false,
       needsFullRead: false,

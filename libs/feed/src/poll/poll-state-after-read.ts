@@ -122,7 +122,7 @@ function nextFlagCheckAt({
   next,
   settings,
 }: PollStateInput): number | undefined {
-  const upstreamNow = reading.date ?? now;
+  const upstreamNow = now + reading.upstreamAheadMs;
   const unsettled = [...new Map([...known, ...next])].filter(([, message]) =>
     mayFlagsStillChange(message, upstreamNow, settings.settleMs),
   );

@@ -109,7 +109,10 @@ export class PageReader {
   longestPage = 0;
   /** Time of the first reply with a `Date` header. */
   firstReply: ReplyTime | undefined;
-  /** Time of the latest reply. Undefined if that reply had no `Date` header. */
+  /**
+   * Time of the latest reply. Undefined if that reply had no `Date` header, or was an error that means that the page
+   * does not exist.
+   */
   latestReply: ReplyTime | undefined;
   /** Number of unreadable elements since the last call of {@link beginPass}. */
   skipped = 0;

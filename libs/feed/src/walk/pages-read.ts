@@ -50,7 +50,8 @@ export interface PagesRead {
   onlyPage?: { limit: number; digest: string };
   /**
    * In a read of the newest messages: time of the first reply. In a read of older messages: time of the latest reply.
-   * By upstream's clock, in milliseconds since 1970. Absent if upstream did not send a `Date` header.
+   * By upstream's clock, in milliseconds since 1970. Absent if upstream did not send a `Date` header, or if the
+   * latest reply was an error that means that the page does not exist.
    */
   date?: number;
   /**
