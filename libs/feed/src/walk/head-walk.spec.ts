@@ -285,19 +285,20 @@ describe('a read of the newest messages', () => {
   });
 
   it.each([
-    ['oldestFirst', 'oldestFirst', 30],
-    ['oldestFirst', 'oldestFirst', 100],
-    ['oldestFirst', 'unsorted', 15],
-    ['newestFirst', 'unsorted', 45],
-    ['newestFirst', 'unknown', 45],
+    ['oldestFirst', 'oldestFirst', 30, 45],
+    ['oldestFirst', 'oldestFirst', 100, 45],
+    ['oldestFirst', 'unsorted', 15, 45],
+    ['newestFirst', 'unsorted', 45, 45],
+    ['newestFirst', 'unknown', 45, 45],
+    ['newestFirst', 'unknown', 15, 15],
   ] as const)(
-    'of a list that is %s, of which it assumes that it is %s, and that had %d messages, reports that it found no known message at its end',
-    async (order, assumed, known) => {
-      const pages = contact(order, 45, 45);
+    'of a list that is %s, of which it assumes that it is %s, and that had %d messages and has %d new ones, reports that it found no known message at its end',
+    async (order, assumed, known, count) => {
+      const pages = contact(order, count, count);
       for (let n = 0; n < known; n += 1) pages.known.add(`gone${n}`);
       const read = await pages.head(assumed);
-      expect([read.metNoKnownMessage, idsOf(read).length]).toEqual([true, 45]);
-      pages.known = new Set(['m26', ...pages.known]);
+      expect([read.metNoKnownMessage, idsOf(read).length]).toEqual([true, count]);
+      pages.known = new Set([`m${Math.max(count - 19, 1)}`, ...pages.known]);
       expect(await pages.head(assumed)).toMatchObject({ metNoKnownMessage: false });
     },
   );

@@ -302,7 +302,9 @@ class HeadWalk {
     if (showsOrder && seen.order === 'newestFirst') {
       this.order = seen.order;
       this.hasMisplacedMessages ||= seen.hasMisplacedMessages;
-      if (!this.plan.isFirst && this.mayMoreBeNew(first) && !showsAll) await this.readFurtherPages(first);
+      // If the whole list seems to be new although many messages are known, page 2 shows whether they were replaced.
+      const needsFurtherPages = this.mayMoreBeNew(first) && (!showsAll || this.plan.knowsMany);
+      if (!this.plan.isFirst && needsFurtherPages) await this.readFurtherPages(first);
       return;
     }
     if (showsAll) this.settleWithoutOrder(first);
