@@ -48,6 +48,8 @@ export interface FailedExchange {
   received?: number;
   /** True if the reply's status was 2xx and a part of its body was received. If absent, false. */
   hasBegun?: boolean;
+  /** Result of {@link hasKnownEnd} for the reply. If absent, false. */
+  hasKnownEnd?: boolean;
 }
 
 /**
@@ -77,8 +79,9 @@ export function toErrorOfExchange(error: unknown, exchange: FailedExchange): unk
     return new UpstreamUnreachableError(words, { cause: error });
   }
   if (timedOut) return new UpstreamTimeoutError(timeoutMs, { cause: error, hasBegun }, hintOf(received));
-  // A compressed body that ends too early was cut off by a lost connection.
-  if (isDecompressionError(error) && code !== 'Z_BUF_ERROR')
+  // A compressed body that ends too early was cut off by a lost connection, unless its end is known: HTTP clients then
+  // report a lost connection by another error.
+  if (isDecompressionError(error) && (exchange.hasKnownEnd === true || code !== 'Z_BUF_ERROR'))
     return new UpstreamReplyUnreadableError(`its body cannot be decompressed: ${reason}`, { cause: error });
   if (error instanceof Error && error.message.includes('maxContentLength')) {
     return new UpstreamReplyTooLargeError(maxBytes, 'bytes', { cause: error });
@@ -89,6 +92,14 @@ export function toErrorOfExchange(error: unknown, exchange: FailedExchange): unk
 /** Returns true for an error of Node.js' module `zlib`: a compressed body is not valid. */
 export function isDecompressionError(error: unknown): boolean {
   return DECOMPRESSION_CODE.test(codeOf(error) ?? '');
+}
+
+/**
+ * Returns true if the headers of a reply say where its body ends. If they do not, the body ends with the connection, so
+ * that a lost connection looks like the end of the body.
+ */
+export function hasKnownEnd({ headers }: Pick<ReplyHead, 'headers'>): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
 /**

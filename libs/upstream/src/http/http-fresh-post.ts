@@ -6,7 +6,7 @@ import type FormData from 'form-data';
 import { TimeLimit } from '#platform';
 import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import { decompressed } from './http-decompression.js';
-import { isDecompressionError, isSuccessfulReply, toErrorOfExchange } from './http-failure.js';
+import { hasKnownEnd, isDecompressionError, isSuccessfulReply, toErrorOfExchange } from './http-failure.js';
 import { UpstreamReplyTooLargeError, UpstreamRequestNotSentError } from '../upstream-error.js';
 
 /** A POST that must not be repeated. */
@@ -53,6 +53,7 @@ export async function postOnFreshConnection(post: FreshPost): Promise<FreshPostR
       timedOut: exchange.timedOut,
       connected: exchange.established,
       maxBytes: post.maxBytes,
+      hasKnownEnd: exchange.hasKnownEnd,
     });
   } finally {
     exchange.close();
@@ -67,6 +68,8 @@ class FreshExchange {
    */
   established = false;
   timedOut = false;
+  /** True if the headers of the reply say where its body ends. False before the reply. */
+  hasKnownEnd = false;
   private readonly wholeExchange: TimeLimit;
   private readonly url: URL;
   private readonly socket: Socket;
@@ -114,6 +117,7 @@ class FreshExchange {
     this.established = true;
     const reply = await this.reply(this.write());
     const { statusCode: status = 0, headers } = reply;
+    this.hasKnownEnd = hasKnownEnd(reply);
     const body = await this.bodyOf(decompressed(reply, headers), isSuccessfulReply({ status }));
     return { status, headers, data: body.toString() };
   }

@@ -5,6 +5,7 @@ import { ExchangeDeadline } from './exchange-deadline.js';
 import {
   assertReplyIsNotFromTidings,
   BudgetTokenCheckError,
+  hasKnownEnd,
   toErrorOfExchange,
   isDecompressionError,
   isSuccessfulReply,
@@ -70,6 +71,7 @@ export class HttpReplyReader {
     // bytes of the body are passed on, `exchange.received` is 0 although bytes have arrived.
     let arrived = 0;
     let hasBegun = false;
+    let isEndKnown = false;
     try {
       const { deadline } = exchange;
       const { signal } = deadline;
@@ -81,6 +83,7 @@ export class HttpReplyReader {
         ...{ ...request, signal, onBytes },
         tokenCheck: pausedDuring(tokenCheck, deadline),
       });
+      isEndKnown = hasKnownEnd(response);
       assertIsUpstream(response);
       if (!isSuccessfulReply(response))
         throw createUpstreamStatusError(response, await beginningOf(response.body));
@@ -108,6 +111,7 @@ export class HttpReplyReader {
         maxBytes: limits.maxBytes,
         received: exchange.received || arrived,
         hasBegun,
+        hasKnownEnd: isEndKnown,
       });
     } finally {
       exchange.end();
