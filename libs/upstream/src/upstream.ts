@@ -44,6 +44,11 @@ export interface UpstreamSend {
 export interface MessagePage extends ParsedList<UpstreamMessage> {
   /** When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date. */
   date?: number;
+  /**
+   * When the headers of the reply arrived, by `performance.now()`. The body may have been read much later. Absent if
+   * the page was put together from several replies.
+   */
+  arrivedAt?: number;
   /** Hash of the body of the reply. Absent if the page was put together from several replies. */
   digest?: string;
   /** True if the page was not parsed, because its digest equals the digest that the caller passed. */

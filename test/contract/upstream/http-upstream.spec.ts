@@ -729,6 +729,25 @@ describe('a read', () => {
     },
   );
 
+  it('of a page of messages returns when the headers of the reply arrived, not when its body ended', async () => {
+    let bodyAt = 0;
+    const to = await serve((_, response) => {
+      const end = (): void => {
+        unsubscribe('undici:request:headers', end);
+        setImmediate(() => {
+          bodyAt = performance.now();
+          response.end('{"messages":[]}');
+        });
+      };
+      subscribe('undici:request:headers', end);
+      response.writeHead(200).flushHeaders();
+    });
+    const began = performance.now();
+    const { arrivedAt = 0 } = await upstream.listMessages(to, 'a', 1, 20);
+    expect(arrivedAt).toBeGreaterThan(began);
+    expect(arrivedAt).toBeLessThan(bodyAt);
+  });
+
   it('rejects a small compressed reply that is large after decompression', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '));
     const to = await serve((_, response) => {

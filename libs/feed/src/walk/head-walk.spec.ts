@@ -371,11 +371,11 @@ describe('a read of the newest messages', () => {
     await expect(pages.head('newestFirst')).rejects.toThrow('503');
   });
 
-  it('returns the time at which upstream sent the first page, by upstream’s clock', async () => {
+  it('returns the time of the first page by upstream’s clock, and when its headers arrived', async () => {
     const pages = contact('newestFirst', 45, 25);
     const inner = pages.page.bind(pages);
-    pages.page = (page) => ({ ...inner(page), date: 1_000 * page });
-    expect((await pages.head('newestFirst')).firstReply?.date).toBe(1_000);
+    pages.page = (page) => ({ ...inner(page), date: 1_000 * page, arrivedAt: page });
+    expect((await pages.head('newestFirst')).firstReply).toEqual({ date: 1_000, arrivedAt: 1 });
   });
 });
 

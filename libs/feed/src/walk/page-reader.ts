@@ -70,13 +70,16 @@ export interface PageRead {
 export interface ReplyTime {
   /** Time in the `Date` header of the reply, in milliseconds since 1970 by upstream's clock. */
   date: number;
-  /** When the reply arrived, by `performance.now()`. */
+  /** When the headers of the reply arrived, by `performance.now()`. */
   arrivedAt: number;
 }
 
-/** Returns the time of a reply that has just arrived; undefined if the reply had no `Date` header. */
-export function replyTimeOf({ date }: Pick<MessagePage, 'date'>): ReplyTime | undefined {
-  return date === undefined ? undefined : { date, arrivedAt: performance.now() };
+/** Returns the time of a reply that was just read; undefined if the reply had no `Date` header. */
+export function replyTimeOf({
+  date,
+  arrivedAt = performance.now(),
+}: Pick<MessagePage, 'date' | 'arrivedAt'>): ReplyTime | undefined {
+  return date === undefined ? undefined : { date, arrivedAt };
 }
 
 /** A read-only set of ids, of which only the size and the test for an id are available. */

@@ -7,6 +7,8 @@ import { decompressed } from './http-decompression.js';
 export interface HttpReply {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** When the headers arrived, by `performance.now()`. */
+  arrivedAt: number;
   body: Iterable<Buffer> | Readable;
 }
 
@@ -122,7 +124,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    if (status >= 200) this.reply = { status, headers };
+    if (status >= 200) this.reply = { status, headers, arrivedAt: performance.now() };
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

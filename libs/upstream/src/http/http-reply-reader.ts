@@ -10,7 +10,6 @@ import {
   isDecompressionError,
   isSuccessfulReply,
   createUpstreamStatusError,
-  type ReplyHead,
 } from './http-failure.js';
 import type { HttpRead, HttpReadClient, HttpReply } from './http-read-client.js';
 import { LargeReplySlots } from './large-reply-slots.js';
@@ -55,7 +54,7 @@ export class HttpReplyReader {
 
   /**
    * Sends a request and passes the whole body of a successful reply to `consumer`. Resolves to the reply's
-   * headers.
+   * headers and the time of their arrival.
    * @throws {UpstreamError} if the request fails or the reply is not valid
    * @throws the error of `tokenCheck` if it rejects
    */
@@ -64,7 +63,7 @@ export class HttpReplyReader {
     request: Pick<HttpRead, 'url' | 'headers'>,
     consumer: BodyConsumer,
     limits: ReplyLimits,
-  ): Promise<ReplyHead['headers']> {
+  ): Promise<Pick<HttpReply, 'headers' | 'arrivedAt'>> {
     await tokenCheck?.();
     const exchange = new Exchange(this.timeoutMs);
     // Number of bytes of the body that arrived, counted before decompression. If the request fails before the first
@@ -103,7 +102,8 @@ export class HttpReplyReader {
         }
         deadline.resume();
       }
-      return response.headers;
+      const { headers, arrivedAt } = response;
+      return { headers, arrivedAt };
     } catch (error) {
       throw toErrorOfExchange(error, {
         timeoutMs: this.timeoutMs,

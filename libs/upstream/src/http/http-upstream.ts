@@ -110,7 +110,7 @@ export class HttpUpstream implements Upstream {
     try {
       const request = readOf(address, '/contacts');
       const limits = { maxBytes: MAX_CONTACT_LIST_BYTES, isBuffered: false };
-      const headers = await this.replies.read(address, request, reader, limits);
+      const { headers } = await this.replies.read(address, request, reader, limits);
       return {
         ...reader.end(),
         ...parseReplyDate(headers),
@@ -133,8 +133,8 @@ export class HttpUpstream implements Upstream {
     const reader = new MessagePageReader(MAX_PAGE_ELEMENTS, knownDigest);
     const request = readOf(address, messagesPath(contactId), query);
     const limits = { maxBytes: this.maxReplyBytes, isBuffered: true };
-    const headers = await this.replies.read(address, request, reader, limits);
-    return { ...reader.end(), ...parseReplyDate(headers) };
+    const { headers, arrivedAt } = await this.replies.read(address, request, reader, limits);
+    return { ...reader.end(), ...parseReplyDate(headers), arrivedAt };
   }
 
   async readContactsText(address: UpstreamAddress, query: UpstreamQuery): Promise<string> {
