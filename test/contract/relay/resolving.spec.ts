@@ -43,20 +43,34 @@ describe('a send that is resent', () => {
     expect(send.attempts.map(({ outcome }) => outcome)).toEqual(['ambiguous', 'accepted']);
   });
 
-  it('awaits no message if upstream rejected its only POST and its look-ups fail', async () => {
-    failPosts({ kind: 'status', status: 422 });
-    const id = await accept();
-    await relayUntil(id, 'failed');
-    relay.harness.control('faults', {
-      match: { method: 'GET' },
-      fault: { kind: 'status', status: 404 },
-      times: 'always',
-    });
-    await resolve(id, 'resend');
-    await relayUntil(id, 'relaying');
-    await relayUntil(id, 'unknown', runner({ maxAgeMs: 1 }));
-    expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toEqual([]);
-  });
+  it.each([
+    ['no message', 'this build', 0],
+    ['a message', 'an earlier build, which never recorded lost POSTs,', 1],
+  ])(
+    'awaits %s if upstream rejected its only POST and the look-ups fail that %s began',
+    async (_, by, awaited) => {
+      const { sends } = relay.harness;
+      const apply = sends.apply.bind(sends);
+      if (by !== 'this build')
+        sends.apply = (account, record, change) => {
+          const state = { ...change.state };
+          delete state.mayHaveLostPost;
+          return apply(account, record, { ...change, state });
+        };
+      failPosts({ kind: 'status', status: 422 });
+      const id = await accept();
+      await relayUntil(id, 'failed');
+      relay.harness.control('faults', {
+        match: { method: 'GET' },
+        fault: { kind: 'status', status: 404 },
+        times: 'always',
+      });
+      await resolve(id, 'resend');
+      await relayUntil(id, 'relaying');
+      await relayUntil(id, 'unknown', runner({ maxAgeMs: 1 }));
+      expect(await sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toHaveLength(awaited);
+    },
+  );
 
   it('has two messages, one of them marked as a duplicate, if the message of its first POST appears late', async () => {
     relay.harness.control('settings', { clock: 'manual', sendVisibleDelayMs: 1_000 });

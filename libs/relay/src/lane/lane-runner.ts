@@ -16,7 +16,7 @@ import type { RelayStore } from '../send/relay-store.js';
 import { MAX_FENCE_AGE_MS } from './send-fencer.js';
 import { SendPoster } from './send-poster.js';
 import { stateChangeOfExpiredSend } from '../send/send-expiry.js';
-import { hasPostWithoutMessage, fieldsKeptAcrossTransitions } from '../send/send-record.js';
+import { hasPostWithoutMessage, fieldsKeptAcrossTransitions, mayHaveLostPost } from '../send/send-record.js';
 import { SendLookupRunner } from './send-lookup-runner.js';
 
 /**
@@ -175,13 +175,13 @@ export class LaneRunner {
       case 'verify_address':
         return this.verifyAddressFirst(account, head, address);
       case 'wrong_service': {
-        const mayHaveLostPost = head.redisRestartedAt !== undefined || record.state.mayHaveLostPost === true;
-        const mayBeAccepted = mayHaveLostPost || hasPostWithoutMessage(record.state);
+        const isPostLost = head.redisRestartedAt !== undefined || mayHaveLostPost(record.state);
+        const mayBeAccepted = isPostLost || hasPostWithoutMessage(record.state);
         const reason = reasonOfSendToFormerService(mayBeAccepted);
         await this.store.apply(account, record, {
           transition: 'marked_unknown',
           state: { ...fieldsKeptAcrossTransitions(record.state), reason },
-          mayHaveLostPost,
+          mayHaveLostPost: isPostLost,
         });
         return 0;
       }

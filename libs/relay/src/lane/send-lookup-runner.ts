@@ -4,7 +4,12 @@ import type { Lookup, LookupOptions } from '../ports.js';
 import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead } from '../send/lane-store.js';
 import type { RelayStore, StateChange } from '../send/relay-store.js';
-import { type SendRecord, type SendState, fieldsKeptAcrossTransitions } from '../send/send-record.js';
+import {
+  type SendRecord,
+  type SendState,
+  fieldsKeptAcrossTransitions,
+  mayHaveLostPost,
+} from '../send/send-record.js';
 import { type LookupResult, runLookup, appendLookupWithCandidates } from './lookup-result.js';
 
 /** Wait times between consecutive look-ups of a send, in milliseconds. The last wait time repeats. */
@@ -81,7 +86,7 @@ export class SendLookupRunner {
     const leftMs = redisRestartedAt === undefined ? 0 : Math.max(periodMs - (now - redisRestartedAt), 0);
     return this.start('recheck_started', record, now, leftMs, {
       thenPost: true,
-      ...(redisRestartedAt === undefined ? {} : { mayHaveLostPost: true }),
+      mayHaveLostPost: redisRestartedAt !== undefined,
     });
   }
 
@@ -159,7 +164,7 @@ export class SendLookupRunner {
       await this.store.apply(account, record, {
         transition: 'marked_unknown',
         state: { ...fieldsKeptAcrossTransitions(looked.state), reason: timeoutReason(step) },
-        mayHaveLostPost: looked.state.mayHaveLostPost === true,
+        mayHaveLostPost: mayHaveLostPost(looked.state),
       });
       return 0;
     }

@@ -5,7 +5,12 @@ import type { LookupReads } from '../ports.js';
 import { type BoundSend, boundSendOf, type RelayStore, type StateChange } from '../send/relay-store.js';
 import { transitionResult } from '../send/send-transitions.js';
 import type { StoredLookup } from '../send/stored-lookup.js';
-import { type SendRecord, fieldsKeptAcrossTransitions, appendLookupToSend } from '../send/send-record.js';
+import {
+  type SendRecord,
+  fieldsKeptAcrossTransitions,
+  appendLookupToSend,
+  mayHaveLostPost,
+} from '../send/send-record.js';
 
 /** Outbound messages of one contact that a poll found to be new or changed. */
 export interface Sightings {
@@ -173,8 +178,11 @@ export class MessageBinder {
       }));
       const looked = recordAfterRead(sightings, record, 'ambiguous', candidates);
       const state = { ...fieldsKeptAcrossTransitions(looked.state), reason: AMBIGUOUS_MATCH };
-      const mayHaveLostPost = record.state.mayHaveLostPost === true;
-      const change = { transition: 'marked_unknown', state, mayHaveLostPost } as const;
+      const change = {
+        transition: 'marked_unknown',
+        state,
+        mayHaveLostPost: mayHaveLostPost(record.state),
+      } as const;
       if ((await this.store.apply(account, record, change)) === undefined) return false;
       this.logger.warn(
         { account, sendId: record.order.id },

@@ -91,9 +91,9 @@ export interface SendState {
   thenPost?: boolean;
   /**
    * True if Redis restarted before or during the look-ups, and may have lost the record of a POST. Present only in the
-   * phase `looking`. Earlier builds ignore this field.
+   * phase `looking`. Earlier builds neither write nor read this field; see {@link mayHaveLostPost}.
    */
-  mayHaveLostPost?: true;
+  mayHaveLostPost?: boolean;
   /** True if retention may remove the send although its outcome is not certain. */
   forgotten?: true;
   contactId?: string;
@@ -192,6 +192,15 @@ export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup
 /** True if upstream may still show a new message that belongs to this send. */
 export function isAwaitingMessage(state: SendState): boolean {
   return state.status === 'relaying' || hasPostWithoutMessage(state);
+}
+
+/**
+ * True if Redis may have lost the record of a POST of this send; always false outside of the phase `looking`. Also
+ * true if an earlier build began the look-ups that precede a POST, because it did not record whether Redis had
+ * restarted.
+ */
+export function mayHaveLostPost({ mayHaveLostPost: isRecorded, thenPost }: SendState): boolean {
+  return isRecorded ?? thenPost === true;
 }
 
 /** True if upstream accepted or may have accepted a POST of this send whose message is not bound yet. */
