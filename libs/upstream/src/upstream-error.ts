@@ -101,8 +101,8 @@ export class UpstreamReplyUnreadableError extends UpstreamError {
 
 /** Upstream's reply exceeds the maximum size. A smaller page of the same list may be readable. */
 export class UpstreamReplyTooLargeError extends UpstreamReplyUnreadableError {
-  constructor(max: number, unit: 'bytes' | 'elements' = 'bytes', options?: ErrorOptions) {
-    super(unit === 'bytes' ? `it is larger than ${max} bytes` : `it has more than ${max} elements`, options);
+  constructor(max: number, unit: 'bytes' | 'elements' | 'lists' = 'bytes', options?: ErrorOptions) {
+    super(unit === 'bytes' ? `it is larger than ${max} bytes` : `it has more than ${max} ${unit}`, options);
     this.name = 'UpstreamReplyTooLargeError';
   }
 }

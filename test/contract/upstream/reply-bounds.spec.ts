@@ -162,6 +162,17 @@ describe('a page of messages', () => {
   });
 });
 
+it('a reply with more than 1,000 lists is rejected as too large, even if the lists are empty', async () => {
+  const replyWith = (count: number): string => `{${'"a":[],'.repeat(count - 1)}"contacts":[]}`;
+  const upstream = upstreamWith(LONG_MS);
+  const list = await readAll(upstream.listContacts(await serve(replyWith(1_000)), acceptEveryContact));
+  expect(list.items).toEqual([]);
+  const address = await serve(replyWith(1_001));
+  const reading = upstream.listContacts(address, acceptEveryContact);
+  await expect(reading).rejects.toThrow(UpstreamReplyTooLargeError);
+  await expect(upstream.listMessages(address, 'c', 1, 20)).rejects.toThrow('more than 1000 lists');
+});
+
 describe('a contact list', () => {
   it('without an end is aborted at 256 MB, and only a part of it is ever in memory', async () => {
     const upstream = upstreamWith(LONG_MS);
@@ -203,6 +214,19 @@ describe('a contact list', () => {
       items: [{ id: 'c' }],
       skipped: 1,
     });
+  });
+
+  it('is compared with what is known only in the lists of a reply that contain contacts', async () => {
+    const labels = Array.from({ length: 900 }, (_, n) => `"l${n}":["con_1"]`).join(',');
+    const upstream = upstreamWith(LONG_MS);
+    const address = await serve(`{"labels":{${labels}},"contacts":[{"id":"c"}]}`);
+    let readers = 0;
+    const list = upstream.listContacts(address, () => {
+      readers += 1;
+      return acceptEveryContact();
+    });
+    expect(await readAll(list)).toMatchObject({ items: [{ id: 'c' }] });
+    expect(readers).toBe(1);
   });
 
   it('is rejected as a whole if one contact is invalid JSON', async () => {

@@ -49,19 +49,26 @@ export interface ContactList<R extends ContactReader = ContactReader> {
   close(): Promise<void>;
 }
 
+interface ListState<R> {
+  /** Undefined until the first contact. A reader may need memory for every known contact, and most lists have none. */
+  reader?: R;
+  skipped: number;
+  position: number;
+}
+
 /** Reads a contact list from a reply that arrives in chunks. */
 export class ContactListReader<R extends ContactReader> {
   /**
    * State of each list in the reply, by the number of the list. The reply may contain several lists, and only its end
    * shows which list contains the contacts.
    */
-  private readonly lists = new Map<number, { reader: R; skipped: number; position: number }>();
+  private readonly lists = new Map<number, ListState<R>>();
   private readonly spool = new TemporaryReplyElementStore();
   private readonly scanner = new JsonListScanner(MAX_CONTACT_LIST_ELEMENTS, (element) => {
     this.take(element);
   });
 
-  /** @param newReader creates a reader; called once for each list in the reply */
+  /** @param newReader creates a reader; called once for each list that contains a readable contact, or is returned */
   constructor(private readonly newReader: () => R) {}
 
   /**
@@ -80,7 +87,7 @@ export class ContactListReader<R extends ContactReader> {
    */
   end(): Omit<ContactList<R>, 'upstream' | 'date'> {
     const number = this.scanner.end('contacts');
-    const { reader, skipped } = this.listOf(number);
+    const { reader = this.newReader(), skipped } = this.listOf(number);
     return {
       reader,
       skipped,
@@ -102,6 +109,7 @@ export class ContactListReader<R extends ContactReader> {
     }
     const { position } = into;
     into.position += 1;
+    into.reader ??= this.newReader();
     if (into.reader.receive(contact, position)) this.spool.add({ list, position, text: bytes });
   }
 
@@ -116,8 +124,8 @@ export class ContactListReader<R extends ContactReader> {
     }
   }
 
-  private listOf(number: number): { reader: R; skipped: number; position: number } {
-    const list = this.lists.get(number) ?? { reader: this.newReader(), skipped: 0, position: 0 };
+  private listOf(number: number): ListState<R> {
+    const list = this.lists.get(number) ?? { skipped: 0, position: 0 };
     this.lists.set(number, list);
     return list;
   }

@@ -16,6 +16,8 @@ const MAX_PART_BYTES = 16 * 1024 * 1024;
  * field of the reply. 3: it is a field of an object that is a field of the reply.
  */
 const MAX_LIST_DEPTH = 3;
+/** Maximum number of lists in a reply. Each list costs memory, even if it is empty. */
+const MAX_LISTS = 1_000;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -132,6 +134,7 @@ export class JsonListScanner {
         if (this.depth > MAX_JSON_DEPTH)
           throw new UpstreamReplyUnreadableError('the reply is nested too deeply');
         if (byte === OPEN_LIST && this.depth <= MAX_LIST_DEPTH) {
+          if (this.lists >= MAX_LISTS) throw new UpstreamReplyTooLargeError(MAX_LISTS, 'lists');
           this.keepAround(chunk.subarray(from, at));
           this.keepAround(Buffer.from(String(this.lists)));
           this.where = 'list';
