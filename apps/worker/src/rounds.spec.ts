@@ -240,6 +240,43 @@ it('the scheduler of periodic work frees the memory of all other accounts while 
   );
 });
 
+it('the scheduler of periodic work sends no second command of a kind to Redis while Redis does not answer the first', async () => {
+  jest.useFakeTimers();
+  const { schedule, agenda, due } = scheduleOf({ run: () => new Promise(() => undefined) });
+  const ensures = jest.spyOn(agenda, 'addMissing').mockReturnValue(new Promise(() => undefined));
+  const renewals = jest.spyOn(agenda, 'renew').mockReturnValue(new Promise(() => undefined));
+  await due('slow');
+  schedule.start();
+  await jest.advanceTimersByTimeAsync(600_000);
+  expect([ensures.mock.calls.length, renewals.mock.calls.length]).toEqual([1, 1]);
+});
+
+it('the scheduler of periodic work frees the memory of each account once after Redis did not answer for long', async () => {
+  jest.useFakeTimers();
+  let answer = (): void => undefined;
+  const isNeeded = new Promise<boolean>((resolve) => {
+    answer = () => {
+      resolve(true);
+    };
+  });
+  const relieved: string[] = [];
+  const relief = {
+    isNeeded: () => isNeeded,
+    run: (account: string) => {
+      relieved.push(account);
+      return new Promise<void>(() => undefined);
+    },
+  };
+  const role = { tickMs: 250, rounds: {}, survey: () => Promise.resolve({}), relief };
+  const schedule = new RoundSchedule(new MemoryAgenda(), role, createLogger('test', 'silent'));
+  schedule.added('a', true);
+  schedule.start();
+  await jest.advanceTimersByTimeAsync(600_000);
+  answer();
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(relieved).toEqual(['a']);
+});
+
 it('the scheduler of periodic work, if it gets no wake-ups, sleeps until the next task is due, but never longer than tickMs', async () => {
   jest.useFakeTimers();
   const ran: string[] = [];

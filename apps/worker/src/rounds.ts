@@ -7,6 +7,7 @@ import {
   type Logger,
   ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS,
   type ClaimedTask,
+  skipWhileRunning,
 } from '#platform';
 import type { AccountFollower } from './account-watch.js';
 import { AgendaAlarm } from './agenda-alarm.js';
@@ -87,11 +88,11 @@ export class RoundSchedule implements AccountFollower {
   private readonly alarm: AgendaAlarm;
   private loop: Promise<void> = Promise.resolve();
   private hasFailed = false;
-  private relieving = false;
   private readonly runner = new SideBySide();
   private readonly running = new Set<ClaimedTask>();
   /** Renews the leases of the running tasks. Undefined while none runs. */
   private renewal: NodeJS.Timeout | undefined;
+  private readonly renew = skipWhileRunning(() => this.agenda.renew([...this.running], LEASE_MS));
   private readonly accounts = new Set<string>();
   /** New accounts whose survey is not yet scheduled. The value is true if the survey is due at once. */
   private readonly unsurveyed = new Map<string, boolean>();
@@ -106,22 +107,22 @@ export class RoundSchedule implements AccountFollower {
   }
 
   start(): void {
-    const ensure = (): void => {
+    const ensure = skipWhileRunning(() =>
       this.ensure().catch((error: unknown) => {
         this.logger.warn({ err: error }, 'could not schedule the periodic tasks of accounts; retrying');
-      });
-    };
-    ensure();
-    const relieve = (): void => {
+      }),
+    );
+    void ensure();
+    const relieve = skipWhileRunning(() =>
       this.relieve().catch((error: unknown) => {
         this.logger.warn({ err: error }, 'could not check whether Redis is out of memory; retrying');
-      });
-    };
+      }),
+    );
     this.alarm.start();
     this.loop = this.readAgenda();
     this.timers = [
-      setInterval(ensure, ENSURE_INTERVAL_MS),
-      ...(this.role.relief === undefined ? [] : [setInterval(relieve, RELIEF_INTERVAL_MS)]),
+      setInterval(() => void ensure(), ENSURE_INTERVAL_MS),
+      ...(this.role.relief === undefined ? [] : [setInterval(() => void relieve(), RELIEF_INTERVAL_MS)]),
     ];
   }
 
@@ -243,7 +244,7 @@ export class RoundSchedule implements AccountFollower {
       return;
     }
     this.renewal ??= setInterval(() => {
-      this.agenda.renew([...this.running], LEASE_MS).catch((error: unknown) => {
+      this.renew().catch((error: unknown) => {
         // After a lost lease, another worker may run the round too.
         this.logger.debug({ err: error }, 'could not renew the leases of running periodic tasks');
       });
@@ -281,14 +282,9 @@ export class RoundSchedule implements AccountFollower {
 
   private async relieve(): Promise<void> {
     const { relief } = this.role;
-    if (relief === undefined || this.relieving || this.stopping || !(await relief.isNeeded())) return;
-    this.relieving = true;
-    try {
-      this.logger.warn('Redis is nearly out of memory: removing records whose retention period has ended');
-      for (const account of this.accounts) await this.relieveAccount(relief, account);
-    } finally {
-      this.relieving = false;
-    }
+    if (relief === undefined || this.stopping || !(await relief.isNeeded())) return;
+    this.logger.warn('Redis is nearly out of memory: removing records whose retention period has ended');
+    for (const account of this.accounts) await this.relieveAccount(relief, account);
   }
 
   /** Removes old records of an account. An error affects only this account. */

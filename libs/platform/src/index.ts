@@ -3,7 +3,7 @@
  *
  * | | |
  * |---|---|
- * | `calls/`       | how method calls are intercepted, observed and joined into batches |
+ * | `calls/`       | how calls are intercepted, observed, joined into batches, and skipped while an earlier one runs |
  * | `environment/` | environment variables, read and checked once |
  * | `log/`         | the logger; selection of the parts of an error that may be logged; truncation of long texts |
  * | `process/`     | start and stop of a process, its address, readiness, version and instance |
@@ -27,6 +27,7 @@ export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
 export { CallBatcher } from './calls/call-batcher.js';
 export { type CallInterceptors, interceptMethodCalls } from './calls/intercept-method-calls.js';
 export { type CallObservers, type ObservedCall, observeMethodCalls } from './calls/observe-method-calls.js';
+export { skipWhileRunning } from './calls/skip-while-running.js';
 export { type Clock, clockOfThisMachine } from './time/clock.js';
 export { combineAbortSignals } from './time/combine-abort-signals.js';
 export { DeadlineError, pause, withDeadline } from './time/deadline.js';

@@ -36,6 +36,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   jest.restoreAllMocks();
+  jest.useRealTimers();
   clock.stop();
   await closeRedis(redis);
 });
@@ -96,6 +97,26 @@ describe('the estimate of the time at Redis', () => {
     await redis.connect();
     await eventually('the clock is measured', async () => (await offMs()) < 1_000, 15_000);
     expect(clock.fault).toMatch(/1200 s ahead of/);
+  });
+
+  it('costs one pending command while Redis does not answer, and ignores the late answer', async () => {
+    let answer = (): void => undefined;
+    const late = new Promise<string>((resolve) => {
+      answer = () => {
+        resolve('0');
+      };
+    });
+    const calls = jest.spyOn(redis, 'call').mockReturnValue(late);
+    jest.useFakeTimers({ doNotFake: ['Date', 'performance', 'nextTick', 'setImmediate'] });
+    const started = clock.start();
+    await jest.advanceTimersByTimeAsync(10 * MINUTE_MS);
+    await started;
+    expect(calls).toHaveBeenCalledTimes(1);
+    calls.mockRestore();
+    answer();
+    await jest.advanceTimersByTimeAsync(1_000);
+    jest.useRealTimers();
+    await eventually('the clock is measured', async () => (await offMs()) < 1_000);
   });
 
   it('equals the clock of the machine until Redis has answered', async () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { skipWhileRunning } from '../calls/skip-while-running.js';
 import { closeRedis, type RedisClient } from './redis-connection.js';
 import { RedisSubscriptionMonitor } from './redis-subscription-monitor.js';
 
@@ -95,10 +96,11 @@ export class RedisChannelSubscriber {
     const watch = new RedisSubscriptionMonitor(subscriber, () => {
       this.endTrust();
     });
+    const publish = skipWhileRunning(() => publisher.publish(this.heartbeatChannel, ''));
     const publishHeartbeat = (): void => {
       watch.follow();
       if (this.lastHeartbeatAt > -Infinity && !this.isTrusted()) this.endTrust();
-      publisher.publish(this.heartbeatChannel, '').catch(ignoreClosed);
+      publish().catch(ignoreClosed);
     };
     this.heartbeat = setInterval(publishHeartbeat, HEARTBEAT_MS);
     subscriber.subscribe(this.heartbeatChannel).then(publishHeartbeat, ignoreClosed);

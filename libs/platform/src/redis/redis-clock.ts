@@ -23,6 +23,8 @@ export class RedisClock implements Clock {
   private timer: NodeJS.Timeout | undefined;
   private retry: NodeJS.Timeout | undefined;
   private measuring: Promise<void> | undefined;
+  /** True while Redis has not answered a read of its clock, even if the measurement has failed meanwhile. */
+  private isReading = false;
   /**
    * Times that three clocks showed when Redis' clock was last read, in milliseconds. Until Redis' clock is first read,
    * it is assumed to equal the machine's wall clock.
@@ -85,10 +87,22 @@ export class RedisClock implements Clock {
     return this.measuring;
   }
 
+  /** Reads Redis' clock. @throws {Error} if Redis has not answered the previous read */
+  private async readTime(): Promise<number> {
+    // While Redis is away, a `patient` connection keeps each command in memory.
+    if (this.isReading) throw new Error('Redis has not answered the previous read of its clock');
+    this.isReading = true;
+    try {
+      return await readRedisTime(this.redis, this.key);
+    } finally {
+      this.isReading = false;
+    }
+  }
+
   private async measureOnce(): Promise<void> {
     const before = performance.now();
     try {
-      const redis = await withDeadline(readRedisTime(this.redis, this.key), MEASURE_WITHIN_MS, 'TIME');
+      const redis = await withDeadline(this.readTime(), MEASURE_WITHIN_MS, 'TIME');
       const steady = performance.now();
       this.moment = { redis: redis + (steady - before) / 2, steady, wall: Date.now() };
     } catch (error) {
