@@ -242,6 +242,18 @@ describe('the lease of a claimed contact', () => {
     expect(await dueAt('c')).toBe(set);
   });
 
+  it('that expires leaves nothing in Redis if the contact was removed', async () => {
+    for (const kind of ['due', 'deep'] as const) await schedule(kind, 'removed', -100);
+    await claimInTime();
+    await claimInTime();
+    await redis.del(key('polls', 'due'), key('polls', 'deep'));
+    for (const member of ['head:removed', 'deep:removed'])
+      await redis.zadd(key('polls', 'leased'), 0, member);
+    expect(await redis.hlen(key('polls', 'leases'))).toBe(2);
+    await claim();
+    expect(await redis.hgetall(key('polls', 'leases'))).toEqual({});
+  });
+
   it('lasts while the worker renews the lease, and ends when the worker ends its claim', async () => {
     const [quick, other] = [new RedisPollQueue(redis, prefix, 300), new RedisPollQueue(redis, prefix, 300)];
     await schedule('due', 'c', -100);

@@ -35,7 +35,11 @@ local SETS, FAILED = {head = due, deep = deep}, {head = 'failed', deep = 'failed
 for _, member in ipairs(redis.call('ZRANGE', leased, '-inf', now, 'BYSCORE', 'LIMIT', 0, MAX_TAKEN_BACK)) do
   local kind, id = string.match(member, '^(%a+):(.*)$')
   local _, ends, was_due = lease_of(leases, member)
-  if was_due and tonumber(redis.call('ZSCORE', SETS[kind], id)) == ends then
+  local at = tonumber(redis.call('ZSCORE', SETS[kind], id))
+  if not at then
+    -- The contact was removed, or its read of older messages is over.
+    redis.call('HDEL', leases, member)
+  elseif was_due and at == ends then
     redis.call('ZADD', SETS[kind], 'XX', string.format('%d', was_due), id)
   end
   redis.call('ZREM', leased, member)

@@ -16,7 +16,7 @@ local function put_lease(leases, leased, member, lease, ends, was_due)
   redis.call('ZADD', leased, string.format('%d', ends), member)
 end
 
--- A killed worker may leave leases of removed contacts. These expire with the hash.
+-- A killed worker may leave leases of removed contacts. A later claim removes them; without one, the keys expire.
 local function keep_leases(leases, leased)
   redis.call('PEXPIRE', leases, 3600000)
   redis.call('PEXPIRE', leased, 3600000)
