@@ -54,6 +54,17 @@ it.each(Array.from({ length: CALLS }, (_, i) => i + 1))(
   },
 );
 
+it.each([1, 2, 3, 4])(
+  'a check of the directory removes what an earlier check left behind when its call %i failed',
+  async (at) => {
+    await expect(new FileBlobStore(directory, new Faulty(at, 'fails')).check()).rejects.toThrow(
+      BlobStoreUnavailableError,
+    );
+    await new FileBlobStore(directory).check();
+    expect(await readdir(directory)).toEqual([]);
+  },
+);
+
 it('a file is stored if no call to the file system fails', async () => {
   await put(new FileCallLimiter());
   await put(new Faulty(CALLS + 1, 'fails'));

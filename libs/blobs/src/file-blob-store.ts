@@ -17,6 +17,12 @@ import { CountedAndHashedContent } from './counted-and-hashed-content.js';
 import { FileCallLimiter, FileCallTimeoutError } from './file-call-limiter.js';
 
 /**
+ * Name of the file that {@link FileBlobStore.check} creates and removes. All processes use the same name, so that a
+ * check removes what an interrupted check left behind.
+ */
+const PROBE_NAME = '.probe';
+
+/**
  * Stores blobs as files in a directory that gateways and workers share, with one subdirectory per account.
  * Each file is written under a temporary name, flushed to disk, and then renamed. So a file with its final
  * name is complete.
@@ -96,9 +102,9 @@ export class FileBlobStore implements BlobStore {
   }
 
   async check(): Promise<void> {
-    const probe = this.path(newId('blb'));
+    const probe = this.path(PROBE_NAME);
     try {
-      const file = await this.create(probe);
+      const file = await this.create(probe, 'w');
       await this.calls.run(() => file.close());
       await this.calls.run(() => rm(probe, { force: true }));
     } catch (error) {
@@ -118,10 +124,10 @@ export class FileBlobStore implements BlobStore {
     return found;
   }
 
-  private async create(path: string): Promise<FileHandle> {
+  private async create(path: string, flags = 'wx'): Promise<FileHandle> {
     const made = await this.calls.run(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }));
     if (made !== undefined) await this.calls.run(() => syncDirectory(dirname(made)));
-    return await this.calls.run(() => open(path, 'wx', 0o600), closed);
+    return await this.calls.run(() => open(path, flags, 0o600), closed);
   }
 
   private async namesIn(directory: string): Promise<string[]> {
