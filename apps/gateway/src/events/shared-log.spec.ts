@@ -108,6 +108,26 @@ describe('event streams that share their reads of the event log', () => {
     expect(reads - before).toBeLessThanOrEqual(5);
   });
 
+  it('of an account without new events keep fewer recent events in memory when more accounts have streams', async () => {
+    const start = await log.end(ACCOUNT);
+    const shared = logs.follow(ACCOUNT);
+    await shared.read(start, 100, {});
+    const word = 'x'.repeat(400_000);
+    await log.append(
+      ACCOUNT,
+      [1, 2].map(() => someEvent('message.sent', (revision += 1), 'c1', word)),
+    );
+    await follow(logs.follow(ACCOUNT), start, 2);
+    reads = 0;
+    await shared.read(start, 100, {});
+    expect(reads).toBe(0);
+    // With 100 accounts, each may keep 320,000 characters.
+    const others = Array.from({ length: 99 }, (_, n) => logs.follow(`other-${n}`));
+    await shared.read(start, 100, {});
+    expect(reads).toBeGreaterThan(0);
+    for (const { follower } of [shared, ...others]) follower.stop();
+  });
+
   it('end with the error "cursor expired" if events after the cursor were deleted from the log', async () => {
     const start = await log.end(ACCOUNT);
     await append(5);

@@ -74,6 +74,8 @@ export class SharedLogs {
         maxLength: () => Math.min(MAX_LENGTH.account, MAX_LENGTH.all / this.accounts.size),
       });
       this.accounts.set(account, shared);
+      // The more accounts have streams, the less each may keep.
+      for (const other of this.accounts.values()) other.trim();
     }
     const own = shared;
     return own.follow(() => {
@@ -116,6 +118,14 @@ class AccountLog {
     // Never rejects: `step` handles what the log may throw.
     if (isFirst) void this.run();
     return { follower, read: (after, limit, filter) => this.read(after, limit, filter) };
+  }
+
+  /** Removes the oldest events in excess of the limits. */
+  trim(): void {
+    const { recent } = this;
+    const maxLength = this.limits.maxLength();
+    if (recent !== undefined && recent.length > maxLength)
+      this.recent = withNewest(recent, [], recent.end, maxLength);
   }
 
   private async read(after: Cursor, limit: number, filter: EventFilter): Promise<EventPage> {
