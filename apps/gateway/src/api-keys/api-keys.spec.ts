@@ -191,6 +191,23 @@ describe('an API key', () => {
     expect(problem.detail).toContain('Delete one first');
     expect((await ask({ account: 'support' })).status).toBe(201);
   });
+
+  it('replaces the API key that has been expired for longest, if its account has the maximum number of API keys', async () => {
+    const [valid, expired, longExpired] = [await make(), await make(), await make()];
+    for (const [{ id }, expiresAt] of [
+      [expired, '2021-01-01T00:00:00.000Z'],
+      [longExpired, '2020-01-01T00:00:00.000Z'],
+    ] as const) {
+      const stored = JSON.parse((await one.redis.hget('tidings:{.accounts}:api-keys', id)) ?? '') as object;
+      await one.redis.hset('tidings:{.accounts}:api-keys', id, JSON.stringify({ ...stored, expiresAt }));
+    }
+    const filled = Array.from({ length: 997 }, (_, i) => `key_${i}`);
+    await one.redis.sadd('tidings:{.accounts}:api-keys-of:sales', filled);
+    const added = await make();
+    expect((await listed('?account=sales')).map(({ id }) => id).sort()).toEqual(
+      [valid.id, expired.id, added.id].sort(),
+    );
+  });
 });
 
 describe('a request to create an API key', () => {

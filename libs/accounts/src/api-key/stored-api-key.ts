@@ -54,10 +54,11 @@ export interface ApiKeyStore {
    */
   findWithTime(id: string): Promise<{ key: StoredApiKey; now: number } | undefined>;
   /**
-   * Stores an API key. Resolves to false if the API key's account is not found.
+   * Stores an API key. Resolves to false if the API key's account is not found. If the maximum number of API keys is
+   * reached, removes the one that has been expired for longest.
    * @param isFixed true if the environment variables define the account. Such an account is not in the store, so
    * `add` does not look for it there
-   * @throws {AccountConflictError} if the maximum number of API keys is reached
+   * @throws {AccountConflictError} if the maximum number of API keys is reached and none of them has expired
    */
   add(key: StoredApiKey, isFixed: boolean): Promise<boolean>;
   /**

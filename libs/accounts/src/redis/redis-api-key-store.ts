@@ -1,4 +1,4 @@
-import { LuaScript, type RedisClient } from '#platform';
+import { LuaScript, readRedisTime, type RedisClient } from '#platform';
 import { AccountConflictError } from '../account/account-conflict-error.js';
 import { crossAccountRedisKeys, type CrossAccountKeys } from './redis-account-keys.js';
 import { removeTokensAndSessionsOfApiKey } from './redis-tokens-and-sessions.js';
@@ -68,6 +68,16 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
   }
 
   async add(key: StoredApiKey, isFixed: boolean): Promise<boolean> {
+    let outcome = await this.tryAdd(key, isFixed);
+    const isFull = outcome === 'full' || outcome === 'all-full';
+    if (isFull && (await this.removeLongestExpired(outcome === 'full' ? key.account : undefined)))
+      outcome = await this.tryAdd(key, isFixed);
+    if (outcome === 'added') return true;
+    if (outcome === 'unknown') return false;
+    throw new AccountConflictError(REFUSALS[outcome] ?? outcome);
+  }
+
+  private async tryAdd(key: StoredApiKey, isFixed: boolean): Promise<string> {
     const { accounts, apiKeys, apiKeysOf } = this.keys;
     const outcome = await addApiKeyScript.run(
       this.redis,
@@ -77,9 +87,16 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
         ...{ maxOfAccount: MAX_API_KEYS_PER_ACCOUNT, maxKeys: MAX_API_KEYS_OF_ALL_ACCOUNTS },
       },
     );
-    if (outcome === 'added') return true;
-    if (outcome === 'unknown') return false;
-    throw new AccountConflictError(REFUSALS[String(outcome)] ?? String(outcome));
+    return String(outcome);
+  }
+
+  /** Removes the API key of the account, or of all accounts, that expired first. Returns false if none has expired. */
+  private async removeLongestExpired(account: string | undefined): Promise<boolean> {
+    const now = await readRedisTime(this.redis, this.keys.apiKeys);
+    const endOf = ({ expiresAt }: StoredApiKey): number =>
+      expiresAt === null ? Infinity : Date.parse(expiresAt);
+    const [first] = (await this.list(account)).sort((a, b) => endOf(a) - endOf(b));
+    return first !== undefined && endOf(first) <= now && (await this.remove(first.id));
   }
 
   async remove(id: string): Promise<boolean> {
