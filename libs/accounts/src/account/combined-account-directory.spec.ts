@@ -59,4 +59,17 @@ describe('the account directory', () => {
     expect(reported).toEqual(['thief', 'odd']);
     await expect(accounts.find('thief')).rejects.toBeInstanceOf(SecretDecryptionError);
   });
+
+  it('reports an unreadable account once, and again if it was readable meanwhile', async () => {
+    const kept = [stored('a', 'nonsense')];
+    const { accounts, reported } = directory(kept);
+    await accounts.list();
+    await accounts.list();
+    expect(reported).toEqual(['a']);
+    kept[0] = stored('a');
+    await accounts.list();
+    kept[0] = stored('a', 'nonsense');
+    await accounts.list();
+    expect(reported).toEqual(['a', 'a']);
+  });
 });

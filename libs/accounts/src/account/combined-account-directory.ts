@@ -8,13 +8,17 @@ import type { SecretCipher } from '../secret/secret-cipher.js';
  * even while Redis is unavailable.
  */
 export class CombinedAccountDirectory implements AccountDirectory, AccountRevision {
+  /** Ids of the accounts that were reported to `unreadable` and have not become readable since. */
+  private readonly reported = new Set<string>();
+
   constructor(
     private readonly fixed: AccountDirectory,
     private readonly store: Pick<AccountStore, 'list' | 'find' | 'revision'>,
     private readonly cipher: SecretCipher,
     /**
      * Called by `list` for each stored account whose upstream API key cannot be decrypted. The result of `list` does
-     * not contain such an account.
+     * not contain such an account. Accounts are read several times a second, so this is called once, and again only if
+     * the account was readable meanwhile.
      */
     private readonly unreadable: (id: string, error: unknown) => void,
   ) {}
@@ -45,9 +49,12 @@ export class CombinedAccountDirectory implements AccountDirectory, AccountRevisi
 
   private openOrReport(stored: StoredAccount): Account[] {
     try {
-      return [this.open(stored)];
+      const account = this.open(stored);
+      this.reported.delete(stored.id);
+      return [account];
     } catch (error) {
-      this.unreadable(stored.id, error);
+      if (!this.reported.has(stored.id)) this.unreadable(stored.id, error);
+      this.reported.add(stored.id);
       return [];
     }
   }

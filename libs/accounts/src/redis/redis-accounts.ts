@@ -32,16 +32,11 @@ export function createAccountDirectory(
   redis: RedisClient,
   logger: Logger,
 ): AccountDirectory & AccountRevision {
-  const logged = new Set<string>();
   return new CombinedAccountDirectory(
     createAccountDirectoryFromEnvironment(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     (account, error) => {
-      // Accounts are read several times a second. So a failed decryption of an account's upstream API key is
-      // logged only once.
-      if (logged.has(account)) return;
-      logged.add(account);
       logger.error(
         { account, err: error },
         'the account is ignored, because its upstream API key cannot be decrypted',
