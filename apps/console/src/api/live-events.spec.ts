@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Tidings } from '#client';
 import { LiveEvents, type LiveState } from './live-events.js';
@@ -102,6 +103,23 @@ describe('the live events of the console', () => {
     await jest.advanceTimersByTimeAsync(15_000);
     await reached('open');
     expect(onGap).toHaveBeenCalledTimes(1);
+  });
+
+  it('leave nothing in memory after each wait for the next try of a rejected request', async () => {
+    let signal: AbortSignal | undefined;
+    live = new LiveEvents(
+      {
+        events: (options) => {
+          signal = options?.signal;
+          throw new Error('rejected');
+        },
+      },
+      true,
+    );
+    live.listen({ types: ['message.*'] });
+    await settle();
+    for (let n = 0; n < 5; n += 1) await jest.advanceTimersByTimeAsync(15_000);
+    expect(getEventListeners(signal ?? new AbortController().signal, 'abort')).toHaveLength(1);
   });
 
   it('use no connection while they are paused, and then continue after the last received event', async () => {
