@@ -89,6 +89,7 @@ export class EndpointManager implements EndpointRegistry {
 
   async remove(account: string, id: string): Promise<boolean> {
     const removed = await this.store.remove(account, id);
+    this.withUnreadableHeaders.delete(id);
     if (removed) await this.endPending(account, id);
     return removed;
   }
@@ -120,7 +121,9 @@ export class EndpointManager implements EndpointRegistry {
    */
   private readableHeaders(account: string, stored: StoredEndpoint): Record<string, string> {
     try {
-      return decryptHeaders(stored, this.cipher);
+      const headers = decryptHeaders(stored, this.cipher);
+      this.withUnreadableHeaders.delete(stored.id);
+      return headers;
     } catch (error) {
       if (!(error instanceof SecretDecryptionError)) throw error;
       if (!this.withUnreadableHeaders.has(stored.id)) {
