@@ -12,7 +12,8 @@ const MAX_FILES = 1_000;
 /** Times of the removal of account data. */
 export interface RemovalSettings {
   /**
-   * Upper bound of the duration of any work that was running when the account was removed, in milliseconds.
+   * Upper bound of the duration of any work that was running when the account was removed, in milliseconds, while
+   * Redis answers.
    */
   lateMs: number;
   lookEveryMs?: number;
@@ -24,6 +25,9 @@ export interface RemovalSettings {
  * write data. Passes are therefore repeated until a pass that began after the end of all such work finds
  * nothing. Only then is the account id free again. Any number of workers may do this at once, and each may
  * crash at any point.
+ *
+ * A worker that Redis does not answer for longer may still write a few keys later, such as those of an outage. They
+ * stay in Redis. If an account with this id is created again, the first successful probe ends such an outage.
  */
 export class AccountRemoval {
   private readonly stopping = new AbortController();
