@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Cluster } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { RedisAccountEraser, RedisAccountStore } from '#accounts';
 import {
   accountKeys,
@@ -63,11 +63,12 @@ describe.each([
     new AccountRemoval(store, by, blobs, { lateMs: LATE_MS, lookEveryMs: 20, againMs: 50 }, logger);
   const yes = (): Promise<boolean> => Promise.resolve(true);
 
+  const masters = (): Redis[] => (redis instanceof Cluster ? redis.nodes('master') : [redis]);
+
   /** All keys with the prefix and their values, except the registry's own keys. */
   async function everything(): Promise<Map<string, string>> {
-    const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
     const found = new Map<string, string>();
-    for (const node of nodes) {
+    for (const node of masters()) {
       for (const key of await node.keys('*')) {
         if (!key.startsWith(prefix) || key.includes('{.accounts}')) continue;
         found.set(key, await redis.dump(key));
@@ -115,6 +116,24 @@ describe.each([
     expect(await everything()).toEqual(before);
     expect(await blobs.list('a', '', 10)).toEqual([]);
     for (const id of others) expect(await blobs.list(id, '', 10)).toHaveLength(2);
+  });
+
+  it('frees the memory of the account also while Redis is full', async () => {
+    await removed('a');
+    for (const node of masters()) {
+      const used = Number(/^used_memory:(\d+)/m.exec(await node.info('memory'))?.[1]);
+      await node.config('SET', 'maxmemory', String(Math.round(used / 2)));
+    }
+    const worker = removal();
+    worker.start();
+    try {
+      await expect(redis.set(`${prefix}:more`, 'x')).rejects.toThrow(/OOM/);
+      await eventually('the id of the account is free', async () => (await store.listRemoved()).length === 0);
+      expect(await keysOf('a')).toEqual([]);
+    } finally {
+      for (const node of masters()) await node.config('SET', 'maxmemory', '0');
+      await worker.stop();
+    }
   });
 
   it('also deletes data that was written during or after the removal of the account', async () => {

@@ -12,6 +12,8 @@ const MAX_REMOVED = 500;
  */
 const LEASE_MS = 30_000;
 
+const takeErasureScript = LuaScript.from(import.meta.url, 'lua/take-erasure.lua');
+
 const eraseKeysScript = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
 
 const releaseErasureScript = LuaScript.from(import.meta.url, 'lua/release-erasure.lua');
@@ -58,7 +60,8 @@ export class RedisAccountEraser {
       throw new Error(`${account} is not an account that can be erased`);
     const lease = accountKeys(this.prefix, account)('erasure');
     const token = randomBytes(8).toString('hex');
-    if ((await this.redis.set(lease, token, 'PX', this.leaseMs, 'NX')) === null) return undefined;
+    const taken = await takeErasureScript.run(this.redis, { lease }, { token, leaseMs: this.leaseMs });
+    if (Number(taken) === 0) return undefined;
     try {
       if (!(await mustErase())) return undefined;
       const removed = await this.removeAll(account, lease, token, signal);
