@@ -252,9 +252,10 @@ export class RoundSchedule implements AccountFollower {
   }
 
   /**
-   * Runs a task. If the account does not exist, ends its recurring tasks: if an account is removed while no worker runs,
-   * its tasks stay on the agenda. If the account is new and this process does not know it yet, its survey is scheduled
-   * as soon as the process knows it, and the survey schedules the other tasks.
+   * Runs a task. If the account does not exist, ends its tasks: if an account is removed while no worker runs, its tasks
+   * stay on the agenda, and a record that was written late would make a task run for ever. If the account is new and this
+   * process does not know it yet, its survey is scheduled as soon as the process knows it, and the survey schedules the
+   * other tasks.
    */
   private async runRound({ account, round }: ClaimedTask): Promise<RoundEnd> {
     try {
@@ -263,7 +264,7 @@ export class RoundSchedule implements AccountFollower {
         return { next: { everyMs: ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS }, others: await this.survey(account) };
       }
       const next = await this.role.rounds[round]?.run(account);
-      return { next: isRecurring(next) && !this.accounts.has(account) ? undefined : next };
+      return { next: this.accounts.has(account) ? next : undefined };
     } catch (error) {
       if (error instanceof AccountNotFoundError) return { next: undefined };
       this.logger.error(
@@ -328,8 +329,4 @@ export class RoundSchedule implements AccountFollower {
       [...this.accounts].map((account, n) => ({ account, round: SURVEY, time: n * SURVEY_SPACING_MS })),
     );
   }
-}
-
-function isRecurring(time: AgendaTime | undefined): boolean {
-  return typeof time === 'object' && 'everyMs' in time;
 }
