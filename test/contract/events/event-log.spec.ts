@@ -485,6 +485,15 @@ describe('consumers of the log', () => {
     expect(restarts).toEqual([]);
   });
 
+  it('create no log for an account without events, and receive all events that are recorded afterwards', async () => {
+    const one = consumerOf('one');
+    expect(await one.read(10)).toEqual({ kind: 'nothing' });
+    expect(await redis.exists(`${prefix}:{${ACCOUNT}}:events`)).toBe(0);
+    await log.append(ACCOUNT, many(3));
+    expect(sequences(await take(one, 10))).toEqual([1, 2, 3]);
+    expect(restarts).toEqual([]);
+  });
+
   it('first receive, in order, the events that a crashed consumer did not acknowledge, once the lease of that consumer has expired', async () => {
     const dead = consumerOf('dead', 200);
     await log.append(ACCOUNT, many(6));

@@ -1,5 +1,6 @@
 --- Reads events as the only reader of the log: first the events that were not acknowledged, then new ones.
--- If the consumer group is missing, it is created again at the dispatched mark in the same step.
+-- If the consumer group is missing, it is created again at the dispatched mark in the same step. A log without events
+-- is not created: its account may have been removed.
 -- @key log           Stream of the account's events.
 -- @key log_counters  Hash of the log's counters.
 -- @key lease         Token of the current reader.
@@ -17,18 +18,17 @@ local holder = redis.call('GET', lease)
 if holder and holder ~= token then return {math.max(redis.call('PTTL', lease), 1)} end
 redis.call('SET', lease, token, 'PX', lease_ms)
 
+if redis.call('EXISTS', log) == 0 then return {0, '', {}} end
 local last, restarted = nil, ''
-if redis.call('EXISTS', log) == 1 then
-  for _, info in ipairs(redis.call('XINFO', 'GROUPS', log)) do
-    local fields = {}
-    for i = 1, #info, 2 do fields[info[i]] = info[i + 1] end
-    if fields['name'] == group then last = fields['last-delivered-id'] end
-  end
+for _, info in ipairs(redis.call('XINFO', 'GROUPS', log)) do
+  local fields = {}
+  for i = 1, #info, 2 do fields[info[i]] = info[i + 1] end
+  if fields['name'] == group then last = fields['last-delivered-id'] end
 end
 if not last then
   local mark = redis.call('HGET', log_counters, 'dispatched')
   last, restarted = mark or '0-0', mark or ''
-  redis.call('XGROUP', 'CREATE', log, group, last, 'MKSTREAM')
+  redis.call('XGROUP', 'CREATE', log, group, last)
 end
 
 -- Size of the entries, in bytes, above which no more are read: Redis runs nothing else meanwhile.
