@@ -7,7 +7,6 @@ import type { OpenedResources } from './opened.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { PollModule } from './poll/poll.module.js';
 import { RelayModule } from './relay/relay.module.js';
-import { RemovalModule } from './removal/removal.module.js';
 
 const ROLES = { relay: RelayModule, poll: PollModule, dispatch: DispatchModule } as const;
 
@@ -21,7 +20,6 @@ export class WorkerModule {
         CoreModule.register(composeCore(opened)),
         HealthModule,
         MetricsModule,
-        RemovalModule,
         ...opened.environment.WORKER_ROLES.map((role) => ROLES[role]),
       ],
     };

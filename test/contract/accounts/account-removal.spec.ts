@@ -15,7 +15,7 @@ import {
   parseRedisAddress,
   type RedisClient,
 } from '#platform';
-import { type BlobStore, BlobStoreUnavailableError, openBlobStore } from '#blobs';
+import { type BlobStore, BlobStoreUnavailableError, FileBlobStore } from '#blobs';
 import { AccountRemoval } from '../../../apps/worker/src/removal/account-removal.js';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
@@ -24,6 +24,8 @@ import { startTestRedis } from '../../support/redis-server.js';
 /** Time after which the writers of these tests have certainly ended, in milliseconds. */
 const LATE_MS = 2_000;
 const logger = createLogger('test', 'silent');
+/** State of a blob store that all gateways share with the worker. */
+const SHARED = { fault: undefined, unseenPeers: 0 };
 
 describe.each([
   ['one Redis', startTestRedis],
@@ -51,16 +53,12 @@ describe.each([
     prefix = `t[a-z]*?${newId('req')}`;
     store = new RedisAccountStore(redis, prefix);
     directory = await mkdtemp(join(tmpdir(), 'tidings-removal-'));
-    blobs = await openBlobStore({
-      BLOB_STORE: { kind: 'file', directory },
-      AWS_ENDPOINT_URL: '',
-      AWS_ENDPOINT_URL_S3: '',
-    });
+    blobs = new FileBlobStore(directory);
   });
 
   const erasure = (leaseMs?: number): RedisAccountEraser => new RedisAccountEraser(redis, prefix, leaseMs);
   const removal = (by = erasure()): AccountRemoval =>
-    new AccountRemoval(store, by, blobs, { lateMs: LATE_MS, lookEveryMs: 20, againMs: 50 }, logger);
+    new AccountRemoval(store, by, blobs, SHARED, { lateMs: LATE_MS, lookEveryMs: 20, againMs: 50 }, logger);
   const yes = (): Promise<boolean> => Promise.resolve(true);
 
   const masters = (): Redis[] => (redis instanceof Cluster ? redis.nodes('master') : [redis]);
@@ -163,6 +161,26 @@ describe.each([
     expect(await blobs.list('a', '', 10)).toEqual([]);
   });
 
+  it.each([
+    ['has failed its last check', { fault: 'not mounted', unseenPeers: 0 }],
+    ['is not the one of all gateways', { fault: undefined, unseenPeers: 1 }],
+  ])('does not free the id while the blob store of the worker %s', async (__, state) => {
+    await removed('a');
+    const unshared = new FileBlobStore(join(directory, 'unshared'));
+    const removeFrom = async (files: BlobStore, monitor: typeof state): Promise<void> => {
+      const settings = { lateMs: -1, againMs: 0 };
+      const worker = new AccountRemoval(store, erasure(), files, monitor, settings, logger);
+      // The first pass removes what it finds, and the second finds nothing.
+      for (let passes = 0; passes < 3; passes += 1) await worker.look();
+    };
+    await removeFrom(unshared, state);
+    expect(await keysOf('a')).toEqual([]);
+    expect((await store.listRemoved()).map(({ id }) => id)).toEqual(['a']);
+    await removeFrom(blobs, SHARED);
+    expect(await blobs.list('a', '', 10)).toEqual([]);
+    expect(await store.listRemoved()).toEqual([]);
+  });
+
   it('is completed by another worker if the first worker dies', async () => {
     await removed('a');
     const dying = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
@@ -218,7 +236,14 @@ describe.each([
       },
       remove: (id) => blobs.remove(id),
     };
-    const worker = new AccountRemoval(store, erasure(), slow, { lateMs: -1, lookEveryMs: 20 }, logger);
+    const worker = new AccountRemoval(
+      store,
+      erasure(),
+      slow,
+      SHARED,
+      { lateMs: -1, lookEveryMs: 20 },
+      logger,
+    );
     worker.start();
     await eventually('the id of the account is free', async () => (await store.listRemoved()).length === 0);
     await worker.stop();

@@ -2,6 +2,7 @@ import { getQueueToken } from '@nestjs/bullmq';
 import { Inject, Injectable, Module } from '@nestjs/common';
 import type { WorkerCore } from '../compose.js';
 import { registerQueue } from '../queue.js';
+import { RemovalModule } from '../removal/removal.module.js';
 import { RoundsLifecycle } from '../rounds-lifecycle.js';
 import { CORE, RELAY } from '../tokens.js';
 import { composeRelay, type RelayRole } from './compose-relay.js';
@@ -15,9 +16,12 @@ class RelayRounds extends RoundsLifecycle {
   }
 }
 
-/** The role `relay`: sends the queued messages to upstream and tracks each send to its final state. */
+/**
+ * The role `relay`: sends the queued messages to upstream and tracks each send to its final state. Also removes the data
+ * of removed accounts, because only this role checks that the blob store is shared with the gateways.
+ */
 @Module({
-  imports: [registerQueue('relay')],
+  imports: [registerQueue('relay'), RemovalModule],
   providers: [
     RelayProcessor,
     RelayRounds,

@@ -24,18 +24,19 @@ export function maxWorkDurationOf({
   return Math.max(UPLOAD_MS, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS) + MARGIN_MS;
 }
 
-/** Removes the data of removed accounts. Runs in every worker, independent of its roles. */
+/** Removes the data of removed accounts. */
 @Module({})
 export class RemovalModule implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly removal: AccountRemoval;
   private stopped: Promise<void> = Promise.resolve();
 
-  constructor(@Inject(CORE) { environment, redis, blobs, logger }: WorkerCore) {
+  constructor(@Inject(CORE) { environment, redis, blobs, blobStoreMonitor, logger }: WorkerCore) {
     const { REDIS_KEY_PREFIX: prefix } = environment;
     this.removal = new AccountRemoval(
       new RedisAccountStore(redis, prefix),
       new RedisAccountEraser(redis, prefix),
       blobs,
+      blobStoreMonitor,
       { lateMs: maxWorkDurationOf(environment) },
       logger,
     );
