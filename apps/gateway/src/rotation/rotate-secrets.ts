@@ -64,7 +64,7 @@ export async function rotateAll(
   const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const keys = new RedisEncryptionKeyIds(redis, prefix);
   // Registered before the first secret is encrypted with it. Only key ids listed now are forgotten at the end: a process
-  // that starts meanwhile may still use the key that it registers.
+  // that starts meanwhile may register a further key, and use it. No process may still encrypt with a key listed now.
   const earlier = (await keys.list()).filter((id) => id !== cipher.keyId);
   await keys.add(cipher.keyId);
 
