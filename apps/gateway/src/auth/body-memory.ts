@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { whenClosed } from '../http/disconnect-signal.js';
 import { LIMITS } from '../http/limits.js';
 import { isForm } from '../http/multipart.js';
@@ -16,30 +17,59 @@ const BODY_MEMORY_LIMITS: CallerLimits = {
 };
 
 /** Public routes have no caller. Their bodies count together, like those of an account. */
-const NO_CALLER = { account: '' };
+const NO_CALLER = { account: '', tokenId: undefined };
 
 /**
  * Limits the size of all JSON bodies that the gateway holds at the same time, because many callers may send large
- * bodies slowly. A body counts from before it is read until its request ends. Small bodies do not count. Authentication
- * must run before, so that a caller without a key cannot use up the limits.
+ * bodies slowly. A body counts from before it is read until its request ends. Small bodies do not count. A body of
+ * unknown size counts with the maximum size as soon as it is no longer small. Authentication must run before, so that a
+ * caller without a key cannot use up the limits.
  */
 export function limitBodyMemory(server: FastifyInstance): void {
   const slots = new CallerSlots(BODY_MEMORY_LIMITS);
+  /** @throws {Problem} if the caller, its account or the gateway has reached its limit */
+  const hold = (request: FastifyRequest, reply: FastifyReply, bytes: number): void => {
+    const slot = slots.acquire(callerOf(request) ?? NO_CALLER, bytes);
+    if (!slot.acquired) throw noSlotProblem(slot.full, 'memory for JSON bodies');
+    whenClosed(reply.raw, slot.release);
+  };
   server.addHook('preParsing', (request, reply, payload, done) => {
-    const bytes = sizeOf(request);
-    // The body of a form is not held in memory. A body above the limit of one body is rejected without being read.
-    if (bytes > LIMITS.smallBodyBytes && bytes <= LIMITS.bodyBytes && !isForm(request)) {
-      const slot = slots.acquire(callerOf(request) ?? NO_CALLER, bytes);
-      if (!slot.acquired) throw noSlotProblem(slot.full, 'memory for JSON bodies');
-      whenClosed(reply.raw, slot.release);
+    const { 'transfer-encoding': transferEncoding, 'content-length': length } = request.headers;
+    // The body of a form is not held in memory.
+    if (isForm(request)) done(null, payload);
+    else if (transferEncoding !== undefined) {
+      const holdLargest = (): void => {
+        hold(request, reply, LIMITS.bodyBytes);
+      };
+      const body = Readable.from(chunksOf(request.raw, holdLargest));
+      // Fastify removes its listeners from a body that is too large. An error after that must not end the process.
+      body.on('error', () => undefined);
+      done(null, body);
+    } else {
+      const bytes = Number(length ?? 0);
+      // A body above the limit of one body is rejected without being read.
+      if (bytes > LIMITS.smallBodyBytes && bytes <= LIMITS.bodyBytes) hold(request, reply, bytes);
+      done(null, payload);
     }
-    done(null, payload);
   });
 }
 
-/** Returns the size of a body in bytes. A body without a known size counts with the maximum size. */
-function sizeOf({ headers }: FastifyRequest): number {
-  return headers['transfer-encoding'] === undefined
-    ? Number(headers['content-length'] ?? 0)
-    : LIMITS.bodyBytes;
+/** Reads a body, and calls the function once if it is not small. An error of the function ends the body. */
+async function* chunksOf(body: Readable, whenLarge: () => void): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  let isLarge = false;
+  try {
+    // The request must not be destroyed, because its connection is needed for the response.
+    for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (!isLarge && bytes > LIMITS.smallBodyBytes) {
+        isLarge = true;
+        whenLarge();
+      }
+      yield chunk;
+    }
+  } finally {
+    // Discards the rest, so that the next request of the connection can be read.
+    body.resume();
+  }
 }

@@ -88,19 +88,21 @@ describe('A JSON body', () => {
 describe('JSON bodies that callers send at the same time', () => {
   const MIB = 1_048_576;
   const PADDED = JSON.stringify({ ...SEND, message: 'hello' }).padEnd(MIB);
-  const END = PADDED.slice(1_000);
+  const START_LENGTH = 20_000;
+  const END = PADDED.slice(START_LENGTH);
 
   /** Starts requests with JSON bodies of 1 MiB, and sends only the start of each body. */
   function startBodies(
     count: number,
     credentials: Readonly<Record<string, string>>,
     framing: Readonly<Record<string, string | number>>,
+    length = START_LENGTH,
   ): { call: ClientRequest; response: Promise<IncomingMessage> }[] {
     return Array.from({ length: count }, () => {
       const headers = { 'content-type': 'application/json', ...credentials, ...framing };
       const call = request(`${gateway.url}/v1/messages/send`, { method: 'POST', headers });
       call.on('error', () => undefined);
-      call.write(PADDED.slice(0, 1_000));
+      call.write(PADDED.slice(0, length));
       return { call, response: once(call, 'response').then(([reply]) => reply as IncomingMessage) };
     });
   }
@@ -139,6 +141,29 @@ describe('JSON bodies that callers send at the same time', () => {
       expect(await statusWith({ token }, PADDED)).toBe(200);
     },
   );
+
+  it('in chunks do not count while they are small', async () => {
+    const { token } = await makeToken(gateway);
+    const framing = { 'transfer-encoding': 'chunked' };
+    const started = startBodies(20, { authorization: `Bearer ${token}` }, framing, 0);
+    const statuses = started.map(async ({ call, response }) => {
+      call.end(JSON.stringify(SEND));
+      const reply = await response;
+      reply.resume();
+      return reply.statusCode;
+    });
+    expect(await Promise.all(statuses)).toEqual(Array<number>(20).fill(200));
+  });
+
+  it('in chunks get 413 above the maximum size, also if their callers disconnect before the end', async () => {
+    const framing = { 'transfer-encoding': 'chunked' };
+    const [body] = startBodies(1, { 'x-api-key': KEY }, framing, PADDED.length);
+    if (body === undefined) throw new Error('no request');
+    body.call.write(' ');
+    expect((await body.response).statusCode).toBe(413);
+    body.call.destroy();
+    expect(await statusWith({}, PADDED)).toBe(200);
+  });
 
   it('of one account cannot use up the limit of the gateway, and do not count after their callers disconnect', async () => {
     const started = startBodies(97, { 'x-api-key': KEY }, { 'content-length': MIB });
