@@ -21,6 +21,14 @@ describe('a contact that is missing from a contact list with unreadable elements
     expect(mayMissingContactBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
+  it.each([0, 1])(
+    'may be an unreadable element if the two reads seem to end %p ms apart, the later one first',
+    (ms) => {
+      const elements = updateUnreadableElementHistory(after(0), 1, 1 - ms);
+      expect(mayMissingContactBeUnreadable(elements, 1 - ms)).toBe(true);
+    },
+  );
+
   it('may be an unreadable element only if the contact went missing when the number of unreadable elements rose', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
     const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayMissingContactBeUnreadable(elements, at));

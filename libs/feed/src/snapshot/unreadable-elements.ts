@@ -56,7 +56,10 @@ export function mayMissingContactBeUnreadable(
   history: UnreadableElementHistory,
   missingSince: number,
 ): boolean {
-  return history.rises.some(({ from, to }) => missingSince > from && missingSince <= to);
+  // Two reads may end at the same millisecond. A contact that has been missing since then may be unreadable.
+  return history.rises.some(
+    ({ from, to }) => missingSince === to || (missingSince > from && missingSince < to),
+  );
 }
 
 function joined(rises: readonly CountRise[]): readonly CountRise[] {
