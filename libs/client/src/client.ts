@@ -84,8 +84,6 @@ const FIRST_CHECK_MS = 250;
 const MAX_CHECK_MS = 3_000;
 /** Time that {@link Tidings.waitFor} allows for reading the send after `timeoutMs`, in milliseconds. */
 const LAST_READ_MS = 1_000;
-/** Longest delay that a JavaScript timer supports, in milliseconds. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 const PAGE = 100;
 const MESSAGES_PER_PAGE = 20;
 /** {@link Tidings.messages} ends after this number of successive pages whose messages were all on the previous page. */
@@ -222,7 +220,7 @@ export class Tidings {
     { timeoutMs = DEFAULT_WAIT_MS, signal }: WaitOptions = {},
   ): Promise<Send> {
     const deadline = performance.now() + timeoutMs;
-    const limitMs = Math.min(Math.ceil(timeoutMs) + LAST_READ_MS, MAX_TIMER_MS);
+    const limitMs = Math.ceil(timeoutMs) + LAST_READ_MS;
     const limit = new TimeLimit(limitMs, `no answer within ${limitMs} ms`, signal);
     try {
       return await this.readUntil(id, status, { timeoutMs, deadline, limit: limit.signal, signal });

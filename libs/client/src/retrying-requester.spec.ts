@@ -213,6 +213,15 @@ describe('a call by the client library other than a send', () => {
     await expect(tidings.cancelSend('snd_1')).rejects.toBeInstanceOf(TidingsConnectionError);
   });
 
+  it.each([Infinity, 2 ** 31])(
+    'waits for the answer if timeoutMs is longer than a timer: %p',
+    async (timeoutMs) => {
+      answers = [(request, response) => setTimeout(ok, 50, request, response)];
+      const client = clientWith({ timeoutMs, maxRetries: 0 });
+      expect(await client.getSend('snd_1')).toMatchObject({ id: 'snd_1' });
+    },
+  );
+
   it('fails with the abort reason if the caller aborts the call, even during the wait before a retry', async () => {
     answers = [status(503, { 'Retry-After': '30' })];
     const abort = new AbortController();

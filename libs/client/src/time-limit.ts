@@ -1,3 +1,6 @@
+/** Longest delay that a JavaScript timer supports, in milliseconds. A longer one ends after 1 ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * An AbortSignal that aborts after a time limit, or as soon as another signal aborts. Unlike `AbortSignal.any`, it keeps
  * nothing in memory for as long as the other signal lives (nodejs/node#55351). Unlike `AbortSignal.timeout` inside
@@ -8,7 +11,7 @@ export class TimeLimit {
   private readonly timer: ReturnType<typeof setTimeout>;
 
   /**
-   * @param ms time limit in milliseconds
+   * @param ms time limit in milliseconds; `Infinity` is about 25 days
    * @param message message of the error with which the signal aborts after the time limit
    * @param other the other signal
    */
@@ -17,9 +20,12 @@ export class TimeLimit {
     message: string,
     private readonly other?: AbortSignal,
   ) {
-    this.timer = setTimeout(() => {
-      this.controller.abort(new Error(message));
-    }, ms);
+    this.timer = setTimeout(
+      () => {
+        this.controller.abort(new Error(message));
+      },
+      Math.min(ms, MAX_TIMER_MS),
+    );
     if (other?.aborted === true) this.follow();
     else other?.addEventListener('abort', this.follow, { once: true });
   }
