@@ -1439,7 +1439,7 @@ export type NewSendForm = {
 };
 
 /**
- * A message as the messaging service returns it. In an event about a deleted message, the message has the last known values of its fields, if Tidings still stores them.
+ * A message as the messaging service returns it. In an event about a deleted message, the message has the last known values of its fields, if Tidings still stores them. A field without a value may be absent or null.
  */
 export type Message = {
     /**
@@ -1449,35 +1449,35 @@ export type Message = {
     /**
      * Phone number of the sender in E.164 form.
      */
-    from?: string;
+    from?: string | null;
     /**
      * Phone number of the recipient in E.164 form.
      */
-    to?: string;
+    to?: string | null;
     /**
      * `inbound`, `outbound`, or another value that the messaging service uses.
      */
-    direction?: string;
+    direction?: string | null;
     /**
      * Text of the message.
      */
-    message?: string;
+    message?: string | null;
     /**
      * When the message was sent, as an ISO 8601 time in UTC.
      */
-    timestamp?: string;
+    timestamp?: string | null;
     attachments?: Array<{
         [key: string]: unknown;
-    }>;
+    }> | null;
     /**
      * Transport of the message, for example `iMessage`.
      */
-    service?: string;
+    service?: string | null;
     status?: {
-        read?: boolean;
-        delivered?: boolean;
+        read?: boolean | null;
+        delivered?: boolean | null;
         [key: string]: unknown;
-    };
+    } | null;
     [key: string]: unknown;
 };
 
@@ -1493,7 +1493,7 @@ export type Contact = {
 };
 
 /**
- * An object with `contacts` and any other fields that the messaging service returns.
+ * An object with `contacts` and any other fields that the messaging service returns. An element without an id, such as null, is passed on unchanged too.
  */
 export type ContactList = {
     contacts: Array<Contact>;
@@ -1501,7 +1501,7 @@ export type ContactList = {
 };
 
 /**
- * An object with `messages` and any other fields that the messaging service returns.
+ * An object with `messages` and any other fields that the messaging service returns. An element without an id, such as null, is passed on unchanged too.
  */
 export type MessageList = {
     messages: Array<Message>;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { ApiCheck, type ApiDocument } from '../../../../test/support/openapi.js';
+import { ApiCheck, type ApiDocument, type ApiSchema } from '../../../../test/support/openapi.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -118,6 +118,28 @@ describe('The OpenAPI document', () => {
         .map(({ name }) => name);
       expect([path, documented.sort()]).toEqual([path, named.sort()]);
     }
+  });
+
+  it('allows null in each field of a message but the id, because values of the messaging service are passed on unchanged', async () => {
+    const { properties = {} } = check.document.components.schemas['Message'] as ApiSchema;
+    const nulls = Object.keys(properties).flatMap((field) => (field === 'id' ? [] : [[field, null]]));
+    expect(nulls.length).toBeGreaterThan(7);
+    const empty = { ...(Object.fromEntries(nulls) as object), id: 'm1' };
+    const flags = { id: 'm2', status: { read: null, delivered: null } };
+    for (const message of [empty, flags]) {
+      const event = {
+        ...{
+          id: 'evt_1',
+          type: 'message.received',
+          timestamp: '2030-01-01T00:00:00.000Z',
+          account: 'default',
+        },
+        ...{ contactId: 'c1', sequence: 1, data: { contactId: 'c1', message } },
+      };
+      check.expectDelivery('message.received', JSON.stringify(event));
+    }
+    gateway.upstream.reply = JSON.stringify({ messages: [empty, flags] });
+    expect((await gateway.fetch('/v1/contacts/c1/messages')).status).toBe(200);
   });
 
   it('has only examples that are valid for their schemas', () => {

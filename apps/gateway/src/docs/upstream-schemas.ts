@@ -8,8 +8,11 @@ const ID = {
   type: ['string', 'number'],
   description: 'Id that the messaging service gave to the message or contact.',
 } as unknown as Schema;
-const TEXT: Schema = { type: 'string' };
-const FLAG: Schema = { type: 'boolean' };
+/** Values are passed on unchanged, and the messaging service may have null for a field without a value. */
+const TEXT = orNull('string');
+const FLAG = orNull('boolean');
+
+const UNCHANGED = 'An element without an id, such as null, is passed on unchanged too.';
 
 /**
  * Objects of the messaging service: the documented fields, of which only the id is always present, and any other fields.
@@ -18,7 +21,7 @@ export const UPSTREAM_SCHEMAS: Schemas = {
   Message: {
     type: 'object',
     description:
-      'A message as the messaging service returns it. In an event about a deleted message, the message has the last known values of its fields, if Tidings still stores them.',
+      'A message as the messaging service returns it. In an event about a deleted message, the message has the last known values of its fields, if Tidings still stores them. A field without a value may be absent or null.',
     required: ['id'],
     properties: {
       id: ID,
@@ -30,10 +33,10 @@ export const UPSTREAM_SCHEMAS: Schemas = {
       },
       message: { ...TEXT, description: 'Text of the message.' },
       timestamp: { ...TEXT, description: 'When the message was sent, as an ISO 8601 time in UTC.' },
-      attachments: { type: 'array', items: { type: 'object', additionalProperties: true } },
+      attachments: { ...orNull('array'), items: { type: 'object', additionalProperties: true } },
       service: { ...TEXT, description: 'Transport of the message, for example `iMessage`.' },
       status: {
-        type: 'object',
+        ...orNull('object'),
         properties: { read: FLAG, delivered: FLAG },
         additionalProperties: true,
       },
@@ -57,16 +60,20 @@ export const UPSTREAM_SCHEMAS: Schemas = {
   },
   ContactList: {
     type: 'object',
-    description: 'An object with `contacts` and any other fields that the messaging service returns.',
+    description: `An object with \`contacts\` and any other fields that the messaging service returns. ${UNCHANGED}`,
     required: ['contacts'],
     properties: { contacts: { type: 'array', items: { $ref: '#/components/schemas/Contact' } } },
     additionalProperties: true,
   },
   MessageList: {
     type: 'object',
-    description: 'An object with `messages` and any other fields that the messaging service returns.',
+    description: `An object with \`messages\` and any other fields that the messaging service returns. ${UNCHANGED}`,
     required: ['messages'],
     properties: { messages: { type: 'array', items: { $ref: '#/components/schemas/Message' } } },
     additionalProperties: true,
   },
 };
+
+function orNull(type: string): Schema {
+  return { type: [type, 'null'] };
+}
