@@ -134,7 +134,7 @@ export function WebAddress(): PropertyDecorator {
 export function ListOf(items: string, max: number, holds: (item: string) => boolean): PropertyDecorator {
   return rule(
     'list',
-    `must be a list of 1 to ${max} ${items}; omit the field to select all`,
+    `must be a list of 1 to ${max} ${items}; use null to select all`,
     (value) =>
       Array.isArray(value) &&
       value.length >= 1 &&

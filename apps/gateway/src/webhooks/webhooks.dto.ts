@@ -36,7 +36,7 @@ const ContactIds = (): PropertyDecorator =>
     ListOf('contact ids', 1000, (id) => id.length >= 1 && id.length <= 512),
     rule(
       'bytes',
-      `must have at most ${MAX_CONTACT_FILTER_BYTES_PER_ENDPOINT} bytes in total; list fewer ids, or omit the field and filter in your own service`,
+      `must have at most ${MAX_CONTACT_FILTER_BYTES_PER_ENDPOINT} bytes in total; list fewer ids, or use null and filter in your own service`,
       (value) =>
         !Array.isArray(value) ||
         contactFilterSizeInBytes(value.filter((id) => typeof id === 'string')) <=

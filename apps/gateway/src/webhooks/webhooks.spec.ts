@@ -249,6 +249,29 @@ describe('A webhook', () => {
     expect(await read(path)).toEqual(before);
   });
 
+  it.each(['eventTypes', 'contactIds'])(
+    'has no empty list of %s, and null, which the error recommends, selects all when it is created or changed',
+    async (field) => {
+      const { path, id } = await made({ [field]: null });
+      expect(await read(path)).toMatchObject({ [field]: null });
+      const since = new Date().toISOString();
+      const faults = [
+        await problemOf(await create({ url: URL_OF_MINE, [field]: [] })),
+        await problemOf(await patch(path, { [field]: [] })),
+        ...(field === 'eventTypes'
+          ? [await problemOf(await post(`${path}/replay`, { since, [field]: [] }))]
+          : []),
+      ];
+      for (const { errors } of faults)
+        expect(errors).toEqual([{ field, message: expect.stringMatching(/; use null to select all$/) }]);
+      await patch(path, { [field]: [field === 'eventTypes' ? 'message.*' : 'c1'] });
+      await patch(path, { [field]: null });
+      expect(await read(path)).toMatchObject({ [field]: null });
+      if (field === 'eventTypes')
+        expect((await post(`/v1/webhooks/${id}/replay`, { since, eventTypes: null })).status).toBe(202);
+    },
+  );
+
   it('cannot be changed to a forbidden URL, and the error names the reason and the remedy', async () => {
     const { path } = await made();
     const problem = await problemOf(await patch(path, { url: 'https://private.example/' }));
