@@ -126,21 +126,44 @@ export function WebAddress(): PropertyDecorator {
   );
 }
 
+/** What a valid item of a list is, besides a text. */
+interface Items {
+  /** Maximum length of an item in characters. */
+  maxLength?: number;
+  /** True for a valid item. */
+  holds?: (item: string) => boolean;
+}
+
 /**
  * Decorator: a list of 1 to `max` texts.
  * @param items plural name of the items for the message, such as `contact ids`
- * @param holds true for a valid item
  */
-export function ListOf(items: string, max: number, holds: (item: string) => boolean): PropertyDecorator {
+export function ListOf(
+  items: string,
+  max: number,
+  { maxLength, holds = () => true }: Items,
+): PropertyDecorator {
+  const length = maxLength === undefined ? '' : ` of 1 to ${maxLength} characters`;
   return rule(
     'list',
-    `must be a list of 1 to ${max} ${items}; use null to select all`,
+    `must be a list of 1 to ${max} ${items}${length}; use null to select all`,
     (value) =>
       Array.isArray(value) &&
       value.length >= 1 &&
       value.length <= max &&
-      value.every((item) => typeof item === 'string' && !UNSTORABLE.test(item) && holds(item)),
-    { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: max },
+      value.every(
+        (text) =>
+          typeof text === 'string' &&
+          hasLength(text, 1, maxLength ?? Infinity) &&
+          !UNSTORABLE.test(text) &&
+          holds(text),
+      ),
+    {
+      type: 'array',
+      items: { type: 'string', minLength: 1, ...(maxLength === undefined ? {} : { maxLength }) },
+      minItems: 1,
+      maxItems: max,
+    },
   );
 }
 

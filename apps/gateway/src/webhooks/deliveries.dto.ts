@@ -178,7 +178,7 @@ export class ReplayDto {
     description: 'Event types to replay. By default, all event types of the webhook are replayed.',
   })
   @Optional()
-  @ListOf('event types or patterns such as message.*', 50, isEventTypePattern)
+  @ListOf('event types or patterns such as message.*', 50, { holds: isEventTypePattern })
   eventTypes?: string[];
 
   @ApiProperty({

@@ -28,12 +28,12 @@ const Url = (): PropertyDecorator =>
   applyDecorators(WebAddress(), ApiProperty({ example: 'https://example.com/tidings' }));
 const EventTypes = (): PropertyDecorator =>
   applyDecorators(
-    ListOf('event types or patterns such as message.*', 50, isEventTypePattern),
+    ListOf('event types or patterns such as message.*', 50, { holds: isEventTypePattern }),
     ApiProperty({ example: ['message.*'] }),
   );
 const ContactIds = (): PropertyDecorator =>
   applyDecorators(
-    ListOf('contact ids', 1000, (id) => id.length >= 1 && id.length <= 512),
+    ListOf('contact ids', 1000, { maxLength: 512 }),
     rule(
       'bytes',
       `must have at most ${MAX_CONTACT_FILTER_BYTES_PER_ENDPOINT} bytes in total; list fewer ids, or use null and filter in your own service`,

@@ -272,6 +272,15 @@ describe('A webhook', () => {
     },
   );
 
+  it('takes contactIds of at most 512 characters, and the error says so', async () => {
+    const { path } = await made();
+    expect((await patch(path, { contactIds: ['x'.repeat(512)] })).status).toBe(200);
+    const problem = await problemOf(await patch(path, { contactIds: ['x'.repeat(513)] }));
+    expect(problem.errors).toEqual([
+      { field: 'contactIds', message: expect.stringContaining('contact ids of 1 to 512 characters') },
+    ]);
+  });
+
   it('cannot be changed to a forbidden URL, and the error names the reason and the remedy', async () => {
     const { path } = await made();
     const problem = await problemOf(await patch(path, { url: 'https://private.example/' }));
