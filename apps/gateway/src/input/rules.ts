@@ -101,12 +101,27 @@ export function OneOf(texts: readonly string[]): PropertyDecorator {
 
 /** Decorator: a phone number in E.164 form. */
 export function PhoneNumber(): PropertyDecorator {
-  return rule(
+  return textWithPlus(
     'phoneNumber',
     'must be a phone number in E.164 form, for example +14155550123',
-    (value) => typeof value === 'string' && isPossiblePhoneNumber(value),
+    isPossiblePhoneNumber,
     { type: 'string', pattern: E164.source },
   );
+}
+
+/** Decorator: a text that may contain a `+`, which is decoded as a space if a URL contains it unescaped. */
+function textWithPlus(
+  name: string,
+  message: string,
+  holds: (text: string) => boolean,
+  schema: ApiPropertyOptions,
+): PropertyDecorator {
+  const faultOf = (value: unknown): string | undefined => {
+    if (typeof value !== 'string') return message;
+    if (holds(value)) return undefined;
+    return holds(value.replace(' ', '+')) ? `${message}; in a URL, write + as %2B` : message;
+  };
+  return applyDecorators(ruleWithFault(name, faultOf), ApiProperty(schema));
 }
 
 /** Maximum length of a URL in characters. */
@@ -215,10 +230,10 @@ export function WholeNumberText(min: number, max: number): PropertyDecorator {
 
 /** Decorator: a date and time with a time zone. */
 export function Instant(): PropertyDecorator {
-  return rule(
+  return textWithPlus(
     'instant',
     'must be an ISO 8601 date and time with a time zone, for example 2030-01-31T09:00:00Z',
-    (value) => parseInstant(value) !== undefined,
+    (text) => parseInstant(text) !== undefined,
     { type: 'string', format: 'date-time' },
   );
 }

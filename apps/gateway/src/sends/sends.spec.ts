@@ -84,6 +84,17 @@ describe('A send', () => {
     }
   });
 
+  it('cannot be listed by a phone number whose + is not escaped in the URL, and the error says how to write it', async () => {
+    const messagesFor = async (query: string): Promise<string[] | undefined> =>
+      (await problemOf(await gateway.fetch(query))).errors?.map(({ message }) => message);
+    const hint = expect.stringMatching(/; in a URL, write \+ as %2B$/);
+    expect(await messagesFor('/v1/sends?phoneNumber=+14155550123')).toEqual([hint]);
+    expect(await messagesFor('/v1/deliveries?since=2030-01-31T09:00:00+01:00')).toEqual([hint]);
+    expect(await messagesFor('/v1/sends?phoneNumber=4155550123')).toEqual([
+      expect.not.stringContaining('%2B'),
+    ]);
+  });
+
   it('with the status unknown can be resolved; a request to resolve any other send causes 409 conflict', async () => {
     const id = await unknownSend();
     const resolve = (outcome: unknown, of = id): Promise<Response> =>
