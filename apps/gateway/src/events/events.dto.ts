@@ -6,6 +6,7 @@ import { LIVE_TYPES, type LiveType } from './live-types.js';
 import { invalid } from '../problems/problem.js';
 
 const MAX_TYPES = 50;
+const TYPES_LIMIT = `Event types or patterns, at most ${MAX_TYPES}, separated by commas.`;
 
 /** Filter for events. */
 class FilterQuery {
@@ -32,12 +33,14 @@ class FilterQuery {
 export class EventsQuery extends FilterQuery {
   @ApiProperty({
     type: 'string',
-    description: 'Event types or patterns, separated by commas. By default, all event types are returned.',
+    description: `${TYPES_LIMIT} By default, all event types are returned.`,
     example: 'message.*,send.failed',
   })
   @Optional()
-  @rule('types', 'must be event types or patterns such as message.*, separated by commas', (value) =>
-    areTypes(value),
+  @rule(
+    'types',
+    `must be 1 to ${MAX_TYPES} event types or patterns such as message.*, separated by commas`,
+    (value) => areTypes(value),
   )
   types?: string | string[];
 
@@ -76,14 +79,13 @@ export class EventsQuery extends FilterQuery {
 export class StreamQuery extends FilterQuery {
   @ApiProperty({
     type: 'string',
-    description:
-      'Event types or patterns, separated by commas. By default, all types of events in the event log are sent. `conversation.updated` and `send.updated`, which are not in the event log, are sent only if `types` names them.',
+    description: `${TYPES_LIMIT} By default, all types of events in the event log are sent. \`conversation.updated\` and \`send.updated\`, which are not in the event log, are sent only if \`types\` names them.`,
     example: 'message.*,conversation.updated,send.updated',
   })
   @Optional()
   @rule(
     'types',
-    'must be event types or patterns such as message.*, conversation.updated or send.updated, separated by commas',
+    `must be 1 to ${MAX_TYPES} event types or patterns such as message.*, conversation.updated or send.updated, separated by commas`,
     (value) => areTypes(value, isLiveType),
   )
   types?: string | string[];

@@ -150,6 +150,16 @@ describe('Events', () => {
     expect(problem.errors?.[0]?.field).toBe(query.split('=')[0]);
   });
 
+  it('cannot be read with more than 50 types, and the error says so', async () => {
+    const types = Array.from({ length: 51 }, () => 'message.*').join();
+    for (const path of [`/v1/events?types=${types}`, `/v1/events/stream?types=${types}`]) {
+      const problem = await problemOf(await gateway.fetch(path));
+      expect(problem.errors).toEqual([
+        { field: 'types', message: expect.stringMatching(/^must be 1 to 50 event types or patterns/) },
+      ]);
+    }
+  });
+
   it('cannot be read with a cursor of another installation: 410 cursor_expired', async () => {
     const cursor = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     const response = await gateway.fetch(`/v1/events?after=${cursor}`);
