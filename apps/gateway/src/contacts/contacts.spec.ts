@@ -247,6 +247,11 @@ describe('Messages of a contact', () => {
     expect(problem.errors?.map(({ field }) => field)).toEqual([query.split('=')[0]]);
   });
 
+  it('cannot be read with a page or limit that occurs twice', async () => {
+    const problem = await problemOf(await gateway.fetch('/v1/contacts/a/messages?page=1&limit=2&limit=2'));
+    expect(problem.errors).toEqual([{ field: 'limit', message: 'must occur only once in the request' }]);
+  });
+
   it.each([404, 410, 416])(
     'get 404 if upstream answers %i, because the contact or the page does not exist',
     async (status) => {

@@ -32,6 +32,7 @@ export function readListQuery(given: unknown): UpstreamQuery {
  */
 export function readPageQuery(given: unknown, { contactIds }: Pick<Principal, 'contactIds'>): UpstreamQuery {
   const { page, limit } = readInput(PageQuery, given, {
+    repeatable: [],
     otherFieldFaults: contactIds === undefined ? otherParameterFaults : restrictedTokenFaults,
   });
   return [['page', page], ['limit', limit], ...pairsOf(given, { page, limit })];

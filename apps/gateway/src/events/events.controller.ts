@@ -29,6 +29,9 @@ import {
 } from './events.dto.js';
 import { STREAM_DESCRIPTION, STREAM_REPLY } from './stream-docs.js';
 
+/** The parameters that a caller may repeat instead of separating their values by commas. */
+const REPEATABLE = { repeatable: ['types'] };
+
 @ApiTags('Events')
 @Controller('v1/events')
 export class EventsController {
@@ -56,7 +59,7 @@ export class EventsController {
   @ApiProblems('validation_failed', 'cursor_expired')
   async list(
     @Caller() caller: Principal,
-    @Query(new InputPipe(EventsQuery)) query: EventsQuery,
+    @Query(new InputPipe(EventsQuery, REPEATABLE)) query: EventsQuery,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
@@ -92,7 +95,7 @@ export class EventsController {
   @ApiProblems('validation_failed', 'cursor_expired')
   async stream(
     @Caller() caller: Principal,
-    @Query(new InputPipe(StreamQuery)) query: StreamQuery,
+    @Query(new InputPipe(StreamQuery, REPEATABLE)) query: StreamQuery,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {

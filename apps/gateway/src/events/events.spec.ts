@@ -160,6 +160,20 @@ describe('Events', () => {
     }
   });
 
+  it('cannot be read with a parameter that occurs twice, except for types', async () => {
+    for (const parameter of ['limit=10', 'after=now', 'contactId=c1']) {
+      const problem = await problemOf(await gateway.fetch(`/v1/events?${parameter}&${parameter}`));
+      expect(problem.errors).toEqual([
+        { field: parameter.split('=')[0], message: 'must occur only once in the request' },
+      ]);
+    }
+    expect((await gateway.fetch('/v1/events?types=message.sent&types=send.*')).status).toBe(200);
+    const problem = await problemOf(await gateway.fetch('/v1/events?types=message.sent&types=nonsense'));
+    expect(problem.errors).toEqual([
+      { field: 'types', message: expect.stringMatching(/^must be 1 to 50 event types/) },
+    ]);
+  });
+
   it('cannot be read with a cursor of another installation: 410 cursor_expired', async () => {
     const cursor = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     const response = await gateway.fetch(`/v1/events?after=${cursor}`);

@@ -1,4 +1,4 @@
-import { Injectable, type PipeTransform } from '@nestjs/common';
+import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync, type ValidationError } from 'class-validator';
 import { isRecord } from '#platform';
 import { type FieldFault, invalid, Problem } from '../problems/problem.js';
@@ -9,12 +9,16 @@ const MAX_DEPTH = 32;
 /** Maximum number of unknown fields that an error lists. */
 const MAX_FAULTS = 20;
 
+const ONLY_ONCE = 'must occur only once in the request';
+
 /** Options for reading a body or query. */
 export interface InputOptions {
   /** True if the body is optional. A missing body is read as an empty object. */
   mayBeAbsent?: boolean;
   /** True if `null` is a value, which clears the field. Otherwise `null` means that the field is absent. */
   keepsNull?: boolean;
+  /** The parameters of a query that may occur several times. Undefined for a body, which has lists instead. */
+  repeatable?: readonly string[];
   /** Validates the fields that the DTO class does not declare. The default rejects all of them. */
   otherFieldFaults?: (others: Readonly<Record<string, unknown>>) => FieldFault[];
 }
@@ -27,8 +31,8 @@ export class InputPipe<T extends object> implements PipeTransform<unknown, T> {
     private readonly options: InputOptions = {},
   ) {}
 
-  transform(value: unknown): T {
-    return readInput(this.shape, value, this.options);
+  transform(value: unknown, { type }: Pick<ArgumentMetadata, 'type'>): T {
+    return readInput(this.shape, value, { ...(type === 'query' ? { repeatable: [] } : {}), ...this.options });
   }
 }
 
@@ -49,7 +53,7 @@ export function givenFields<T extends object>(
 export function readInput<T extends object>(
   shape: new () => T,
   given: unknown,
-  { mayBeAbsent = false, keepsNull = false, otherFieldFaults = rejectAll }: InputOptions = {},
+  { mayBeAbsent = false, keepsNull = false, repeatable, otherFieldFaults = rejectAll }: InputOptions = {},
 ): T {
   const value = mayBeAbsent && (given === undefined || given === null) ? {} : given;
   if (!isRecord(value)) throw new Problem('malformed_body', 'The request body must be a JSON object.');
@@ -63,7 +67,9 @@ export function readInput<T extends object>(
   }
   const faults = [
     ...otherFieldFaults(otherFields(input, value)).slice(0, MAX_FAULTS),
-    ...validateSync(input, { forbidUnknownValues: false, stopAtFirstError: true }).flatMap(faultOf),
+    ...validateSync(input, { forbidUnknownValues: false, stopAtFirstError: true }).flatMap((error) =>
+      isRepeated(error, repeatable) ? { field: error.property, message: ONLY_ONCE } : faultOf(error),
+    ),
   ];
   if (faults.length > 0) throw invalid(...faults);
   return input;
@@ -82,6 +88,14 @@ export function unknownField(field: string, meant?: string): FieldFault {
 
 function rejectAll(others: Readonly<Record<string, unknown>>): FieldFault[] {
   return Object.keys(others).map((field) => unknownField(field));
+}
+
+/** True if a query contains a parameter several times that may occur only once. */
+function isRepeated(
+  { property, value }: ValidationError,
+  repeatable: readonly string[] | undefined,
+): boolean {
+  return Array.isArray(value) && repeatable?.includes(property) === false;
 }
 
 function faultOf({ property, constraints = {} }: ValidationError): FieldFault[] {
