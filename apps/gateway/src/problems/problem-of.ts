@@ -63,8 +63,8 @@ const RULES: readonly Rule[] = [
   rule(AccountConflictError, ({ message }) => new Problem('conflict', message)),
   rule(UpstreamApiKeyRequiredError, ({ message }) => invalid({ field: 'apiKey', message })),
   rule(CursorExpiredError, ({ message }) => new Problem('cursor_expired', message)),
-  rule(ForbiddenDestinationError, ({ message }) =>
-    invalid({ field: 'url', message: message.replace(/\.$/, '') }),
+  rule(ForbiddenDestinationError, ({ reason }) =>
+    invalid({ field: 'url', message: `is refused: ${reason}` }),
   ),
   rule(ReplayTooLargeError, ({ maxEvents, maxUntil }) =>
     invalid({

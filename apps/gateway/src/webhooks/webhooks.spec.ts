@@ -285,6 +285,10 @@ describe('A webhook', () => {
     const { path } = await made();
     const problem = await problemOf(await patch(path, { url: 'https://private.example/' }));
     expect(problem.detail).toMatch(/10\.0\.0\.1 is not public.*WEBHOOK_ALLOW_NETWORKS/);
+    // The message completes a sentence that begins with the name of the field.
+    expect(problem.errors).toEqual([
+      { field: 'url', message: expect.stringMatching(/^is refused: .*[^.]$/) },
+    ]);
   });
 
   it('keeps all changes of simultaneous updates', async () => {

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { Network } from '#platform';
-import { createForbiddenDestinationError } from './webhook-url.js';
+import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
 
 /** A parsed IPv4 or IPv6 address. */
 export type Address = ReturnType<typeof ipaddr.process>;
@@ -51,7 +51,7 @@ export class DestinationGuard {
   check(url: Pick<URL, 'protocol' | 'hostname'>, addresses: readonly string[]): void {
     for (const address of addresses) {
       const refusal = this.refusal(url.protocol, address);
-      if (refusal !== undefined) throw createForbiddenDestinationError(refusal);
+      if (refusal !== undefined) throw new ForbiddenDestinationError(refusal);
     }
   }
 

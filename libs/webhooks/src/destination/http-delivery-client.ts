@@ -2,12 +2,13 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import type { DeliveryClient, DeliveryReply, DeliveryRequest } from '../attempt/delivery-client.js';
+import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
 import type { DestinationGuard } from './destination-guard.js';
 import { describeRequestFailure } from './http-failure.js';
 import { HttpExchange } from './http-exchange.js';
 import { ConnectionPoolCache } from './http-connection-pool-cache.js';
 import type { Resolver } from './resolver.js';
-import { createForbiddenDestinationError, normalizedHostOf, parseWebhookUrl } from './webhook-url.js';
+import { normalizedHostOf, parseWebhookUrl } from './webhook-url.js';
 
 /** Max number of origins (scheme, host and port) with an open connection pool. */
 const MAX_ORIGINS = 256;
@@ -107,7 +108,7 @@ export class HttpDeliveryClient implements DeliveryClient {
       const refusal = isIP(literal) === 0 ? undefined : this.guard.refusal(protocol, literal);
       if (refusal !== undefined) {
         queueMicrotask(() => {
-          callback(createForbiddenDestinationError(refusal), null);
+          callback(new ForbiddenDestinationError(refusal), null);
         });
         return;
       }
@@ -121,7 +122,7 @@ export class HttpDeliveryClient implements DeliveryClient {
           callback(null, socket);
         } else {
           socket.destroy();
-          callback(createForbiddenDestinationError(peerRefusal), null);
+          callback(new ForbiddenDestinationError(peerRefusal), null);
         }
       });
     };

@@ -1,13 +1,9 @@
 import { isIP } from 'node:net';
 import { withDeadline } from '#platform';
+import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
 import type { DestinationGuard } from './destination-guard.js';
 import type { Resolver } from './resolver.js';
-import {
-  createForbiddenDestinationError,
-  isLocalhost,
-  normalizedHostOf,
-  parseWebhookUrl,
-} from './webhook-url.js';
+import { isLocalhost, normalizedHostOf, parseWebhookUrl } from './webhook-url.js';
 
 /** Timeout of resolving a host name, in milliseconds. */
 const RESOLVE_TIMEOUT_MS = 3_000;
@@ -30,7 +26,7 @@ export class WebhookUrlChecker {
     const host = normalizedHostOf(url);
     const addresses = isIP(host) === 0 ? await this.addressesOf(host) : [host];
     if (addresses.length === 0 && url.protocol !== 'https:') {
-      throw createForbiddenDestinationError(
+      throw new ForbiddenDestinationError(
         `http:// is allowed only for networks in WEBHOOK_ALLOW_NETWORKS, and ${host} does not resolve`,
       );
     }

@@ -13,25 +13,23 @@ export function parseWebhookUrl(text: string): URL {
   try {
     url = new URL(text);
   } catch {
-    throw createForbiddenDestinationError(
-      'the text is not an absolute URL, such as https://example.com/hook',
-    );
+    throw new ForbiddenDestinationError('the text is not an absolute URL, such as https://example.com/hook');
   }
   // The percent-encoded form is stored and requested. It is longer than a text with non-ASCII characters.
   assertLength(url.href);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw createForbiddenDestinationError(
+    throw new ForbiddenDestinationError(
       'the URL must start with https://, or with http:// for an allowed network',
     );
   }
   if (url.username !== '' || url.password !== '')
-    throw createForbiddenDestinationError('the URL contains credentials; remove them');
+    throw new ForbiddenDestinationError('the URL contains credentials; remove them');
   if (url.hash !== '' || text.includes('#'))
-    throw createForbiddenDestinationError('the URL has a fragment; remove it');
-  if (url.port === '0') throw createForbiddenDestinationError('port 0 cannot be reached');
+    throw new ForbiddenDestinationError('the URL has a fragment; remove it');
+  if (url.port === '0') throw new ForbiddenDestinationError('port 0 cannot be reached');
   const name = normalizedHostOf(url);
   if (name === '' || name.endsWith('.') || name.length > MAX_HOST_LENGTH) {
-    throw createForbiddenDestinationError('the host of the URL is neither a valid name nor an IP address');
+    throw new ForbiddenDestinationError('the host of the URL is neither a valid name nor an IP address');
   }
   return url;
 }
@@ -46,12 +44,7 @@ export function isLocalhost(name: string): boolean {
   return /(^|\.)localhost(\.localdomain)?$/i.test(name);
 }
 
-/** Returns the error for a URL or address that webhooks must not use. */
-export function createForbiddenDestinationError(reason: string): ForbiddenDestinationError {
-  return new ForbiddenDestinationError(`The webhook's URL is refused: ${reason}.`);
-}
-
 function assertLength(url: string): void {
   if (url.length > MAX_URL_LENGTH)
-    throw createForbiddenDestinationError(`the URL is longer than ${MAX_URL_LENGTH} characters`);
+    throw new ForbiddenDestinationError(`the URL is longer than ${MAX_URL_LENGTH} characters`);
 }

@@ -58,13 +58,13 @@ export interface Endpoint {
   updatedAt: string;
 }
 
-/**
- * Thrown if webhooks must not use a URL, or an IP address of the URL's host. The message says why, and what to do about
- * it.
- */
+/** Thrown if webhooks must not use a URL, or an IP address of the URL's host. */
 export class ForbiddenDestinationError extends Error {
-  constructor(reason: string) {
-    super(reason);
+  constructor(
+    /** Why, and what to do about it. */
+    readonly reason: string,
+  ) {
+    super(`The webhook's URL is refused: ${reason}.`);
     this.name = 'ForbiddenDestinationError';
   }
 }
