@@ -117,7 +117,7 @@ export class WebhooksController {
     operationId: 'changeWebhook',
     summary: 'Update a webhook',
     description:
-      'Fields that the request omits keep their current values. The value null resets a field to its default. A request that contains `enabled` clears `disabledReason`, whatever the value of `enabled` is.',
+      'Fields that the request omits keep their current values. The value null resets `eventTypes`, `contactIds`, `description`, `headers`, `maxConcurrency` or `rateLimitPerSecond` to its default. A request that contains `enabled` clears `disabledReason`, whatever the value of `enabled` is.',
   })
   @ApiOkResponse({ type: WebhookView })
   @ApiProblems('not_found', 'validation_failed', 'malformed_body', 'unsupported_media_type', 'conflict')
