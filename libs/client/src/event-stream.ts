@@ -79,9 +79,16 @@ const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
  *   await saveCursor(after);
  * }
  * const events = tidings.events({ types: ['message.received'], after });
+ * let isHandling = false;
+ * // The cursor also moves without an event of these types. A stored cursor must not become older than the event log.
+ * setInterval(() => {
+ *   if (!isHandling) void saveCursor(events.cursor);
+ * }, 60_000);
  * for await (const event of events) {
+ *   isHandling = true;
  *   await handle(event);
  *   await saveCursor(events.cursor);
+ *   isHandling = false;
  * }
  * ```
  */
@@ -98,8 +105,9 @@ export class EventStream implements AsyncIterable<Event> {
   }
 
   /**
-   * Position that the iteration has reached. Pass it as `after` to another stream to continue there. Undefined if
-   * `after` was not set and the gateway has not yet sent an event or a position.
+   * Position that the iteration has reached: after the last event that it returned, even while the caller still handles
+   * the event. Pass it as `after` to another stream to continue there. Undefined if `after` was not set and the gateway
+   * has not yet sent an event or a position.
    */
   get cursor(): string | undefined {
     return this.last;
@@ -108,7 +116,8 @@ export class EventStream implements AsyncIterable<Event> {
   /**
    * Iterates over the events. If the connection is interrupted, the iteration tries to open a new connection until
    * it succeeds.
-   * @throws {TidingsError} if the gateway rejects the request, for example with the code `cursor_expired`
+   * @throws {TidingsError} if the gateway rejects the request, for example with the code `cursor_expired`: events after
+   * the cursor are no longer kept, so the caller must read what it needs again
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, void> {
     const { signal } = this.options;
