@@ -60,6 +60,12 @@ describe('the client', () => {
     }
   });
 
+  it('sends a file with the name and the media type that the file has', async () => {
+    const file = new File(['pixels'], 'photo.jpg', { type: 'image/jpeg' });
+    const { id } = await tidings.send({ phoneNumber: NUMBER }, { file });
+    expect((await tidings.getSend(id)).file).toMatchObject({ name: 'photo.jpg', contentType: 'image/jpeg' });
+  });
+
   it('stops waiting for a send that does not reach the expected status in time, or that can no longer reach that status', async () => {
     const { id } = await tidings.send({
       phoneNumber: NUMBER,

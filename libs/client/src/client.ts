@@ -36,11 +36,11 @@ export interface SendOptions extends CallOptions {
    */
   idempotencyKey?: string;
   /**
-   * A file to send. In Node.js, `await fs.openAsBlob(path)` returns a file whose content is read only while it is
-   * being sent, so that it is never in memory as a whole.
+   * A file to send. In Node.js, `await fs.openAsBlob(path, { type })` returns a file whose content is read only while
+   * it is being sent, so that it is never in memory as a whole. Its media type is `type`.
    */
   file?: Blob;
-  /** File name that the recipient sees. */
+  /** File name that the recipient sees. Default: the name of a `File`, otherwise `file`. */
   fileName?: string;
 }
 
@@ -138,14 +138,15 @@ export class Tidings {
    *
    * @example
    * ```ts
-   * await tidings.send({ phoneNumber, message: 'Your receipt' }, { file: await openAsBlob('receipt.pdf') });
+   * const file = await openAsBlob('receipt.pdf', { type: 'application/pdf' });
+   * await tidings.send({ phoneNumber, message: 'Your receipt' }, { file, fileName: 'receipt.pdf' });
    * ```
    * @throws {TidingsError | TidingsConnectionError} also if `signal` is aborted, because the gateway may have stored the
    * send
    * @throws {TypeError} if the idempotency key or a value of the send cannot be sent; nothing was sent then
    */
   async send(send: NewSend, options: SendOptions = {}): Promise<QueuedSend> {
-    const { idempotencyKey = newIdempotencyKey(), file, fileName = 'file', signal } = options;
+    const { idempotencyKey = newIdempotencyKey(), file, fileName, signal } = options;
     assertHeaders('The idempotency key', { 'Idempotency-Key': idempotencyKey });
     try {
       return (await this.requests.json({
@@ -382,7 +383,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function formOf(send: NewSend, file: Blob, fileName: string): FormData {
+function formOf(send: NewSend, file: Blob, fileName = file instanceof File ? file.name : 'file'): FormData {
   const form = new FormData();
   for (const [field, value] of Object.entries(send)) {
     if (value === undefined || value === null) continue;
