@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -193,7 +193,45 @@ describe('the example of an auto-responder', () => {
 });
 
 const shell = EXAMPLES.find(({ isWebhook }) => !isWebhook);
-(shell?.needs.every((program) => findProgram(program) !== undefined) === true ? it : it.skip)(
+const itWithShell =
+  shell?.needs.every((program) => findProgram(program) !== undefined) === true ? it : it.skip;
+
+itWithShell(
+  'the auto-responder in shell stores the position of the stream also while no text arrives, so that it does not expire',
+  async () => {
+    const [file, ...parameters] = (await shell?.command()) ?? [''];
+    const cursorFile = join(folder, 'quiet-cursor');
+    const { next } = await product.json<{ next: string }>('GET', '/v1/events?after=now');
+    await writeFile(cursorFile, next);
+    await product.call('POST', '/v1/messages/send', { phoneNumber: NUMBER, message: 'Not an answer' });
+    const firstAfter = async (cursor: string): Promise<{ type: string } | undefined> => {
+      const path = `/v1/events?types=message.sent&limit=1&after=${cursor}`;
+      return (await product.json<{ events: { type: string }[] }>('GET', path)).events[0];
+    };
+    await eventually('the message is sent', async () => (await firstAfter(next)) !== undefined);
+    const example = spawn(file, parameters, {
+      env: {
+        PATH: process.env.PATH,
+        TIDINGS_URL: `http://127.0.0.1:${product.gateway.port}`,
+        TIDINGS_API_KEY: product.apiKey,
+        CURSOR_FILE: cursorFile,
+      },
+      detached: true,
+      stdio: 'ignore',
+    });
+    try {
+      await eventually('the stored position is after the event', async () => {
+        const cursor = (await readFile(cursorFile, 'utf8')).trim();
+        return cursor !== '' && (await firstAfter(cursor)) === undefined;
+      });
+    } finally {
+      process.kill(-(example.pid ?? 0), 'SIGKILL');
+      await once(example, 'close');
+    }
+  },
+);
+
+itWithShell(
   'the auto-responder in shell ends and says what to do if the event log no longer has its cursor',
   async () => {
     const [file, ...parameters] = (await shell?.command()) ?? [''];

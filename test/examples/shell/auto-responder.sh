@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Answers every text that arrives, once. Settings: TIDINGS_URL, TIDINGS_API_KEY. Needs curl and jq.
-# Follows the event stream, so it needs no address of its own. The cursor of the last answered event is kept in a file.
+# Follows the event stream, so it needs no address of its own. The position that it has reached is kept in a file.
 set -euo pipefail
 url=${TIDINGS_URL:-http://127.0.0.1:3000} cursor_file=${CURSOR_FILE:-cursor}
 reply=$(mktemp) head=$(mktemp)
@@ -31,16 +31,15 @@ answer() {
 
 echo 'Listening on the event stream.'
 while :; do
-  after=$(cat "$cursor_file" 2>/dev/null || echo now)
+  after=$(cat "$cursor_file" 2>/dev/null || echo now) id=
   while IFS= read -r line; do
     case $line in
-      id:*)
-        id=${line#id:}
-        # The stream begins with its position. Without it, an interruption before the first answer would miss events.
-        [[ -s $cursor_file ]] || echo "${id# }" >"$cursor_file"
-        ;;
+      id:*) id=${line#id:} ;;
       # After a failure, the stream is opened again at the event that was not answered.
-      data:*) answer "${line#data:}" && echo "${id# }" >"$cursor_file" || break ;;
+      data:*) answer "${line#data:}" || break ;;
+      # The end of an event, or of a position: the stream begins with one, and sends others instead of events of other
+      # types. Without them, the file would have an expired cursor after a long time without a text.
+      '') [[ -z $id ]] || echo "${id# }" >"$cursor_file" ;;
     esac
   done < <(curl -fsSN -D "$head" -H "X-API-Key: $TIDINGS_API_KEY" "$url/v1/events/stream?types=message.received&after=$after")
   if grep -q '^HTTP/[0-9.]* 410' "$head"; then
