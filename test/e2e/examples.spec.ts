@@ -163,6 +163,15 @@ describe('the example of an auto-responder', () => {
           );
           const hook = `http://127.0.0.1:${port}/hook`;
           expect((await fetch(hook, { method: 'POST', body: '{}' })).status).toBe(401);
+          const hostile: Record<string, string>[] = [
+            { 'webhook-timestamp': '²' },
+            { 'webhook-timestamp': '9'.repeat(400) },
+            { 'webhook-signature': 'v1,é' },
+          ];
+          for (const changes of hostile) {
+            const headers = { ...(await signWebhook('{}', { id: 'evt_1', secret })), ...changes };
+            expect((await fetch(hook, { method: 'POST', body: '{}', headers })).status).toBe(401);
+          }
           const statusFor = async (contactId: string, message: object): Promise<number> => {
             const event = { id: 'evt_1', type: 'message.received', contactId, data: { message } };
             const body = JSON.stringify(event);

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import time
 import urllib.parse
 import urllib.request
@@ -20,11 +21,12 @@ REJECTED = (400, 404, 422)
 def is_signed(headers, body: bytes) -> bool:
     """Standard Webhooks: HMAC-SHA256 over id, timestamp and body; one signature per valid secret."""
     event_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-    if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
+    if not re.fullmatch("[0-9]{1,12}", timestamp) or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
         return False
     digest = hmac.new(SECRET, f"{event_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
     expected = "v1," + base64.b64encode(digest).decode()
-    return any(hmac.compare_digest(expected, given) for given in headers.get("webhook-signature", "").split(" "))
+    given = headers.get("webhook-signature", "").split(" ")
+    return any(hmac.compare_digest(expected.encode(), each.encode()) for each in given)
 
 
 def call(method: str, path: str, body=None, headers=None):

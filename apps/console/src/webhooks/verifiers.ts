@@ -83,7 +83,7 @@ function python(path: string, types: readonly string[]): string {
     or: ' or ',
     all: 'event["type"] != "webhook.test"',
   });
-  return `import base64, hashlib, hmac, json, os, time
+  return `import base64, hashlib, hmac, json, os, re, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRET = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
@@ -92,7 +92,7 @@ TOLERANCE_SECONDS = 300
 
 def is_signed(headers, body: bytes) -> bool:
     event_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-    if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
+    if not re.fullmatch("[0-9]{1,12}", timestamp) or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
         return False
     digest = hmac.new(SECRET, f"{event_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
     expected = "v1," + base64.b64encode(digest).decode()
