@@ -172,6 +172,10 @@ describe('the example of an auto-responder', () => {
             const headers = { ...(await signWebhook('{}', { id: 'evt_1', secret })), ...changes };
             expect((await fetch(hook, { method: 'POST', body: '{}', headers })).status).toBe(401);
           }
+          // A program may close the connection instead, after which the event comes again, too.
+          const headers = await signWebhook('no JSON', { id: 'evt_1', secret });
+          const unreadable = fetch(hook, { method: 'POST', body: 'no JSON', headers });
+          expect(await unreadable.then(({ ok }) => ok).catch(() => false)).toBe(false);
           const statusFor = async (contactId: string, message: object): Promise<number> => {
             const event = { id: 'evt_1', type: 'message.received', contactId, data: { message } };
             const body = JSON.stringify(event);

@@ -55,17 +55,31 @@ func isSigned(header http.Header, body, secret []byte) bool {
 	return false
 }
 
-func call(method, path string, body any, idempotencyKey string, reply any) error {
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		return err
+// setting returns an environment variable, or its default.
+func setting(name, byDefault string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
 	}
-	request, err := http.NewRequest(method, os.Getenv("TIDINGS_URL")+path, bytes.NewReader(encoded))
+	return byDefault
+}
+
+func call(method, path string, body any, idempotencyKey string, reply any) error {
+	var content io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		content = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequest(method, setting("TIDINGS_URL", "http://127.0.0.1:3000")+path, content)
 	if err != nil {
 		return err
 	}
 	request.Header.Set("X-API-Key", os.Getenv("TIDINGS_API_KEY"))
-	request.Header.Set("Content-Type", "application/json")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	if idempotencyKey != "" {
 		request.Header.Set("Idempotency-Key", idempotencyKey)
 	}
@@ -118,20 +132,23 @@ func main() {
 			return
 		}
 		var received event
-		if err := json.Unmarshal(body, &received); err == nil {
-			err = handle(received)
-			if err != nil {
-				log.Print(err)
-			}
-			if _, isRejected := err.(rejection); err != nil && !isRejected {
-				// After this status, the event comes again.
-				response.WriteHeader(http.StatusInternalServerError)
-				return
-			}
+		if err := json.Unmarshal(body, &received); err != nil {
+			log.Print(err)
+			response.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		err = handle(received)
+		if err != nil {
+			log.Print(err)
+		}
+		if _, isRejected := err.(rejection); err != nil && !isRejected {
+			// After this status, the event comes again.
+			response.WriteHeader(http.StatusInternalServerError)
+			return
 		}
 		response.WriteHeader(http.StatusNoContent)
 	})
-	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
+	listener, err := net.Listen("tcp", "127.0.0.1:"+setting("PORT", "8080"))
 	if err != nil {
 		log.Fatal(err)
 	}
