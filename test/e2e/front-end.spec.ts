@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { BrowserContext, Locator, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page, Request } from 'playwright-core';
 import { findFreePort } from '#embedded-redis';
 import { findBrowserFor, withBrowser } from '../support/browser.js';
 import { eventually } from '../support/eventually.js';
@@ -303,6 +303,46 @@ withChromium('on two pages of a real browser,', () => {
         ...texts,
       ]);
       expect(await page.getByRole('button', { name: 'Load earlier' }).isHidden()).toBe(true);
+    });
+  });
+
+  it('the example front end shows a message with a Unicode line separator, and keeps its stream', async () => {
+    await makeContact('Niklaus', '+15552220009');
+    await withTwoPages(address, async ([page]) => {
+      await openConversation(page, 'Niklaus');
+      await bubble(page, 'Hello from Niklaus').waitFor();
+      let streams = 0;
+      page.on('request', (request) => {
+        if (request.url().includes('/v1/events/stream')) streams += 1;
+      });
+      const text = 'first\u2028second';
+      await product.simulate('messages', { phoneNumber: '+15552220009', text });
+      await bubble(page, 'second').waitFor();
+      expect(await bubble(page, 'second').locator('span').textContent()).toBe(text);
+      await product.simulate('messages', { phoneNumber: '+15552220009', text: 'third' });
+      await bubble(page, 'third').waitFor();
+      expect(streams).toBe(0);
+    });
+  });
+
+  it('the example front end closes its stream and opens another one after an event that it cannot handle', async () => {
+    await makeContact('Tony', '+15552220010');
+    await withTwoPages(address, async ([page]) => {
+      await openConversation(page, 'Tony');
+      await bubble(page, 'Hello from Tony').waitFor();
+      const isStream = (request: Request): boolean => request.url().includes('/v1/events/stream');
+      const closed = page.waitForEvent('requestfailed', isStream);
+      await page.evaluate(`
+        const { parse } = JSON;
+        JSON.parse = () => {
+          JSON.parse = parse;
+          throw new Error('a defect of the page');
+        };
+        true;`);
+      await product.simulate('messages', { phoneNumber: '+15552220010', text: 'Cannot be handled' });
+      await closed;
+      await product.simulate('messages', { phoneNumber: '+15552220010', text: 'Can be handled' });
+      await bubble(page, 'Can be handled').waitFor();
     });
   });
 

@@ -91,6 +91,7 @@ async function connect() {
     console.debug(error);
   }
   if (mine.signal.aborted && stream !== mine) return; // A later stream took over.
+  mine.abort(); // After an error of this page, the connection would stay open.
   if (stream === mine) stream = undefined;
   if (!stream) $('status').textContent = 'Connecting…';
   setTimeout(connect, 1000 + 2000 * Math.random()); // Not all pages at the same moment
@@ -104,8 +105,13 @@ async function* framesOf(body) {
     if (done) return;
     const frames = (text + value).split('\n\n');
     text = frames.pop();
-    yield* frames.map((frame) => Object.fromEntries(frame.split('\n').map((line) => line.split(/: (.*)/))));
+    yield* frames.map((frame) => Object.fromEntries(frame.split('\n').map(fieldOf)));
   }
+}
+
+function fieldOf(line) {
+  const end = line.indexOf(': ');
+  return [line.slice(0, end), line.slice(end + 2)];
 }
 
 /** Applies an event. To apply it twice does no harm: while a token is renewed, two streams report it. */
