@@ -346,6 +346,30 @@ withChromium('on two pages of a real browser,', () => {
     });
   });
 
+  it('the example front end shows why a send failed', async () => {
+    await makeContact('Frances', '+15552220011');
+    await product.simulate('faults', [
+      { match: { method: 'POST', phoneNumber: '+15552220011' }, fault: { kind: 'status', status: 400 } },
+    ]);
+    await withTwoPages(address, async (pages) => {
+      await openConversation(pages[0], 'Frances');
+      await bubble(pages[0], 'Hello from Frances').waitFor();
+      await write(pages[0], 'Is refused');
+      const { sends } = await eventually('the send has failed', async () => {
+        const list = await product.json<{ sends: { reason: string }[] }>('GET', '/v1/sends?status=failed');
+        return list.sends.length > 0 && list;
+      });
+      const reason = sends[0]?.reason ?? '';
+      expect(reason).not.toBe('');
+      // The first page learns the reason from the stream, the second one from the timeline.
+      await openConversation(pages[1], 'Frances');
+      for (const page of pages)
+        await bubble(page, 'Is refused')
+          .filter({ hasText: `failed · ${reason}` })
+          .waitFor();
+    });
+  });
+
   it('the example front end shows the new name of a renamed contact', async () => {
     const id = await makeContact('Barbara', '+15552220007');
     await withTwoPages(address, async (pages) => {

@@ -1,7 +1,7 @@
 // Shows conversations and keeps them current. The API guide explains the requests ("For front ends").
 // Texts become text nodes only, so that markup in a message stays text.
 const PENDING = { queued: 'pending', relaying: 'pending', accepted: 'pending' };
-const STREAM = '/v1/events/stream?types=message.*,contact.*,conversation.updated,send.updated';
+const STREAM = '/v1/events/stream?types=message.*,contact.*,send.*,conversation.updated,send.updated';
 const $ = (id) => document.getElementById(id);
 const el = (tag, textContent, more) => Object.assign(document.createElement(tag), { textContent, ...more });
 const timeOf = (at) => at && new Date(at).toLocaleString([], { dateStyle: 'short', timeStyle: 'short' });
@@ -119,6 +119,10 @@ function handle({ event: type, data = '{}' }) {
   const event = JSON.parse(data);
   if (type === 'conversation.updated') putRow(event, true);
   if (type === 'send.updated') put({ send: event });
+  if (event.data?.send) {
+    const { id, reference, reason } = event.data.send; // The status comes with `send.updated`, in order.
+    put({ send: { id, reference, reason } });
+  }
   if (type === 'contact.deleted') rows.delete(event.contactId);
   if (!type?.startsWith('message.')) return;
   const { message, sendId, reference } = event.data;
@@ -185,11 +189,12 @@ function fillEntry(at, message, send, li = el('li')) {
   const files = [...(message?.attachments ?? []), send.fileUrl].map((file) => file?.url ?? file);
   const flag = message && (['read', 'delivered'].find((name) => message.status?.[name]) ?? 'sent');
   const status = flag ?? PENDING[send.status] ?? send.status;
+  const reason = status === send.status && send.reason; // After a resend, the old reason is no longer true.
   li.className = message?.direction ?? 'outbound';
   li.replaceChildren(
     el('span', message?.message ?? send.message, { dir: 'auto' }),
     ...files.filter((url) => /^https?:/.test(url)).map((href) => el('a', '', { href, ...link })),
-    el('small', [timeOf(at), li.className === 'outbound' && status, send.error].filter(Boolean).join(' · ')),
+    el('small', [timeOf(at), li.className === 'outbound' && status, reason].filter(Boolean).join(' · ')),
   );
   return { at, message, send, li };
 }
