@@ -4,12 +4,12 @@
  * | | |
  * |---|---|
  * | `ports.ts` | interfaces that this library needs to post sends, read messages and wake workers |
- * | `send/`    | the send: state machine, record, intake, idempotency keys, and the interface of the store |
+ * | `send/`    | the send: state machine, record, intake, idempotency keys, and the interfaces of the stores |
  * | `lane/`    | processes lanes: POSTs, retries, look-ups of sends, confirmations, periodic tasks |
  * | `match/`   | finds out which of upstream's messages belongs to which send |
  * | `jobs/`    | wakes workers when lanes, periodic tasks or scheduled sends have work |
  * | `outage/`  | records outages of upstream, tests whether they are over, and then wakes waiting lanes |
- * | `redis/`   | stores sends, their lists and idempotency keys in Redis, and removes old sends |
+ * | `redis/`   | stores sends, lanes, lists of sends and idempotency keys in Redis, and removes old sends |
  */
 export { BatchedRelayJobs } from './jobs/batched-relay-jobs.js';
 export { BullmqRelayJobs } from './jobs/bullmq-relay-jobs.js';

@@ -10,11 +10,8 @@
  * | `account/`    | the upstream of one account: its address, budget and outages |
  */
 export { BudgetedUpstream } from './account/budgeted-upstream.js';
-export {
-  type FindUpstreamAccount,
-  type RequestPurpose,
-  type UpstreamAccount,
-} from './account/token-taker.js';
+export { type RequestPurpose } from './account/token-taker.js';
+export { type FindUpstreamAccount, type UpstreamAccount } from './account/upstream-account.js';
 export { type BudgetTokenCheck } from './budget/budget-token-check.js';
 export { FAILURES_UNTIL_BREAKER_OPENS } from './account/circuit-breaker.js';
 export { phoneNumbersOf, type UpstreamContact } from './reply/contact.js';

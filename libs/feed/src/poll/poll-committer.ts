@@ -196,10 +196,7 @@ export class PollCommitter {
     return true;
   }
 
-  /**
-   * True if sends were bound to messages of the contact, but no commit contains these messages yet. The next read
-   * must then commit the messages even if they have not changed.
-   */
+  /** See {@link ReadBinder.hasUncommittedSends}. */
   hasUncommittedSends(contact: Pick<PollStart, 'account' | 'contactId'>): boolean {
     return this.sends.hasUncommittedSends(contact);
   }

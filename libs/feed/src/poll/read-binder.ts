@@ -109,8 +109,8 @@ type ChangeForBinder = 'new' | 'edited' | 'other' | 'none';
 
 function changeForBinder({ message, before, form }: ComparedMessage): ChangeForBinder {
   if (before === undefined || form === undefined) return 'new';
-  const compared = before.timestamp === undefined ? MATCHED_FIELDS_AND_TIMESTAMP : MATCHED_FIELDS;
-  if (mayFieldsHaveChanged(form, compared)) return 'edited';
+  const matchedFields = before.timestamp === undefined ? MATCHED_FIELDS_AND_TIMESTAMP : MATCHED_FIELDS;
+  if (mayFieldsHaveChanged(form, matchedFields)) return 'edited';
   const { delivered, read, deleted } = before;
   const isOther = delivered !== message.delivered || read !== message.read || deleted || form.isChanged;
   return isOther ? 'other' : 'none';

@@ -84,8 +84,8 @@ export class PostOutcomeRecorder {
   }
 
   /**
-   * Records an attempt that was not held. Returns the wait before the lane's next step, in milliseconds, or undefined if
-   * the lane is empty.
+   * Records an attempt that was not held. Returns the wait before the lane's next step, in milliseconds; undefined if
+   * upstream accepted the last send of the lane.
    */
   async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number | undefined> {
     const { outcome, error, retryAfterMs } = result;

@@ -1,15 +1,9 @@
 import { type Logger, logMessageOf, type TimeLimit } from '#platform';
-import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
+import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
 import { isUpstreamDownError } from './circuit-breaker.js';
 import { RequestWatcher } from './request-watcher.js';
-import {
-  type FindUpstreamAccount,
-  type RequestPurpose,
-  TokenTaker,
-  type UpstreamAccount,
-  WAITS,
-} from './token-taker.js';
+import { type RequestPurpose, TokenTaker, type WAITS } from './token-taker.js';
 import type { AdaptiveBudget } from '../budget/request-budget.js';
 import {
   isIncompleteReplyError,
@@ -18,6 +12,7 @@ import {
   UpstreamStatusError,
   UpstreamRequestNotSentError,
 } from '../upstream-error.js';
+import type { FindUpstreamAccount, UpstreamAccount } from './upstream-account.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
 import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
@@ -48,7 +43,7 @@ export class BudgetedUpstream {
   constructor(
     private readonly upstream: Upstream,
     private readonly find: FindUpstreamAccount,
-    private readonly budget: AdaptiveBudget,
+    budget: AdaptiveBudget,
     private readonly health: UpstreamHealth,
     private readonly logger: Logger,
   ) {
@@ -235,9 +230,7 @@ export class BudgetedUpstream {
     const outage = await this.health.outage(account);
     if (outage === undefined) return;
     const address = await this.find(account);
-    const acquire = (unused: number): Promise<number> =>
-      this.budget.acquire(account, address.requestsPerSecond, 'send', WAITS.send.maxWaitMs, unused);
-    const tokenCheck = createBudgetTokenCheck(await acquire(0), () => acquire(1));
+    const tokenCheck = await this.tokens.takeInOutage(account, address.requestsPerSecond, 'send');
     try {
       const list = await this.upstream.listContacts({ ...address, tokenCheck }, () => DISCARDING_READER);
       await list.close();

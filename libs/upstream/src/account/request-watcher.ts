@@ -30,8 +30,8 @@ export class RequestWatcher {
   }
 
   /**
-   * Closes the account's circuit breaker in this process, because no outage of the account is recorded in Redis. If
-   * upstream is still down, the next failures open the circuit breaker again.
+   * Closes the account's circuit breaker in this process. Must be called only while no outage of the account is recorded
+   * in Redis. If upstream is still down, the next failures open the circuit breaker again.
    */
   closeCircuit(account: string): void {
     this.circuitOf(account).reset();

@@ -9,20 +9,9 @@ import {
 } from '../budget/request-budget.js';
 import { SerialQueues } from '../budget/serial-queues.js';
 import { UpstreamUnavailableError } from '../upstream-error.js';
-import type { UpstreamAddress } from '../upstream.js';
 import type { RequestWatcher } from './request-watcher.js';
+import type { FindUpstreamAccount, UpstreamAccount } from './upstream-account.js';
 import type { UpstreamHealth } from './upstream-health.js';
-
-/** Address, API key and request budget of an account's upstream. */
-export interface UpstreamAccount extends UpstreamAddress {
-  requestsPerSecond: number;
-}
-
-/**
- * Returns the address, API key and request budget of an account's upstream.
- * @throws if the account is not found
- */
-export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
 
 /**
  * Request class of a request, and the maximum time that it waits for a token of the budget, in milliseconds, by what the
@@ -100,18 +89,28 @@ export class TokenTaker {
     return { ...(hasToken ? found : await this.find(account)), tokenCheck: may };
   }
 
+  /**
+   * Takes a token of the budget for one request like {@link take}, also during an outage of the account: for a probe.
+   * @throws {BudgetExhaustedError} if the budget has no token in time
+   */
+  async takeInOutage(
+    account: string,
+    requestsPerSecond: number,
+    purpose: keyof typeof WAITS,
+  ): Promise<BudgetTokenCheck> {
+    const { kind, maxWaitMs } = WAITS[purpose];
+    const acquire = (unused: number): Promise<number> =>
+      this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, unused);
+    return createBudgetTokenCheck(await acquire(0), () => acquire(1));
+  }
+
   private async takeTokenOf(
     account: string,
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
   ): Promise<BudgetTokenCheck> {
     this.watcher.closeCircuit(account);
-    if (typeof purpose === 'string') {
-      const { kind, maxWaitMs } = WAITS[purpose];
-      const acquire = (unused: number): Promise<number> =>
-        this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, unused);
-      return createBudgetTokenCheck(await acquire(0), () => acquire(1));
-    }
+    if (typeof purpose === 'string') return this.takeInOutage(account, requestsPerSecond, purpose);
     const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
     const { tokenRequestedAt } = purpose;
     delete purpose.tokenRequestedAt;

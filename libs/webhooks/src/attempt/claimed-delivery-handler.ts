@@ -10,7 +10,7 @@ import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
 /**
  * Max delay of a wake-up job, in milliseconds. A longer delay needs no wake-up job, because the periodic call of
- * `reconcile` wakes a worker soon enough.
+ * `DeliveryRunner.reconcile` wakes a worker soon enough.
  */
 export const MAX_HINT_DELAY_MS = 60_000;
 

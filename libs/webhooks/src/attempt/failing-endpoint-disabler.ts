@@ -45,8 +45,9 @@ export class FailingEndpointDisabler {
   }
 
   /**
-   * Disables an endpoint whose attempts have all failed for too long, and ends its pending deliveries. A failure is only
-   * logged, because the attempt is recorded: the next failed attempt, or a periodic task, does the rest.
+   * Disables an endpoint whose attempts have all failed for too long, and ends its pending deliveries; also ends those of
+   * an endpoint that {@link disableIfGone} disabled. A failure is only logged, because the attempt is recorded: the next
+   * failed attempt, or a periodic task, does the rest.
    */
   async endIfFailing(
     account: string,
