@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request, type Server } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { makeToken } from '../fixtures/tokens.js';
+import type { RateLimit } from '../auth/rate-limit.js';
+import { TOKEN_RATE_LIMIT } from '../tokens.js';
 
 const SEND = { phoneNumber: '+14155550123', message: 'grüß dich 👋' };
 
@@ -20,6 +22,10 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.dispose();
   await redis.dispose();
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
 });
 
 async function send(type: string, body: string | Uint8Array): Promise<Response> {
@@ -103,7 +109,10 @@ describe('JSON bodies that callers send at the same time', () => {
       const call = request(`${gateway.url}/v1/messages/send`, { method: 'POST', headers });
       call.on('error', () => undefined);
       call.write(PADDED.slice(0, length));
-      return { call, response: once(call, 'response').then(([reply]) => reply as IncomingMessage) };
+      const response = once(call, 'response').then(([reply]) => reply as IncomingMessage);
+      // A test that disconnects does not wait for the response.
+      response.catch(() => undefined);
+      return { call, response };
     });
   }
 
@@ -174,5 +183,26 @@ describe('JSON bodies that callers send at the same time', () => {
     });
     for (const { call } of started) call.destroy();
     await eventually('a large body is accepted', async () => (await statusWith({}, PADDED)) === 200);
+  });
+
+  it('do not count if their callers disconnect before authentication is complete', async () => {
+    const { token } = await makeToken(gateway);
+    const rateLimit = gateway.app.get<RateLimit>(TOKEN_RATE_LIMIT);
+    const count = rateLimit.count.bind(rateLimit);
+    let goOn = (): void => undefined;
+    const delay = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const counting = jest.spyOn(rateLimit, 'count').mockImplementation(async (id) => {
+      await delay;
+      return await count(id);
+    });
+    const started = startBodies(6, { authorization: `Bearer ${token}` }, { 'content-length': MIB }, 1);
+    await eventually('the requests are authenticated', () => counting.mock.calls.length === 6);
+    gateway.log.length = 0;
+    for (const { call } of started) call.destroy();
+    await eventually('the connections are closed', () => gateway.log.length === 6);
+    goOn();
+    expect(await statusWith({ token }, PADDED)).toBe(200);
   });
 });

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 
 /** Returns a signal that aborts when the connection of a response closes. It is already aborted for a closed connection. */
 export function disconnectSignalOf(raw: ServerResponse): AbortSignal {
-  if (raw.destroyed || raw.req.socket.destroyed) return AbortSignal.abort();
   const aborter = new AbortController();
   whenClosed(raw, () => {
     aborter.abort();
@@ -10,9 +9,14 @@ export function disconnectSignalOf(raw: ServerResponse): AbortSignal {
   return aborter.signal;
 }
 
-/** Calls the function once, when a response was sent or its connection closes. */
+/** Calls the function once, when a response was sent or its connection closes. Calls it at once if that has happened. */
 export function whenClosed(raw: ServerResponse, closed: () => void): void {
   const { socket } = raw.req;
+  // `close` is not emitted again.
+  if (raw.destroyed || socket.destroyed) {
+    closed();
+    return;
+  }
   let isClosed = false;
   const close = (): void => {
     // Both events call this function if the connection closes before the response is sent.
