@@ -19,6 +19,9 @@ const BODY_MEMORY_LIMITS: CallerLimits = {
 /** Public routes have no caller. Their bodies count together, like those of an account. */
 const NO_CALLER = { account: '', tokenId: undefined };
 
+/** Fastify does not read the body of a request with one of these methods. */
+const METHODS_WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE']);
+
 /**
  * Limits the size of all JSON bodies that the gateway holds at the same time, because many callers may send large
  * bodies slowly. A body counts from before it is read until its request ends. Small bodies do not count. A body of
@@ -36,7 +39,7 @@ export function limitBodyMemory(server: FastifyInstance): void {
   server.addHook('preParsing', (request, reply, payload, done) => {
     const { 'transfer-encoding': transferEncoding, 'content-length': length } = request.headers;
     // The body of a form is not held in memory.
-    if (isForm(request)) done(null, payload);
+    if (METHODS_WITHOUT_BODY.has(request.method) || isForm(request)) done(null, payload);
     else if (transferEncoding !== undefined) {
       const holdLargest = (): void => {
         hold(request, reply, LIMITS.bodyBytes);

@@ -205,4 +205,19 @@ describe('JSON bodies that callers send at the same time', () => {
     goOn();
     expect(await statusWith({ token }, PADDED)).toBe(200);
   });
+
+  it('do not count if the method is GET, because they are not read', async () => {
+    const { token } = await makeToken(gateway);
+    const headers = { authorization: `Bearer ${token}`, 'content-length': MIB };
+    const streams = Array.from({ length: 6 }, () => {
+      const call = request(`${gateway.url}/v1/events/stream`, { headers });
+      call.on('error', () => undefined);
+      call.flushHeaders();
+      return call;
+    });
+    const replies = (await Promise.all(streams.map((call) => once(call, 'response')))) as [IncomingMessage][];
+    expect(replies.map(([{ statusCode }]) => statusCode)).toEqual(Array<number>(6).fill(200));
+    expect(await statusWith({ token }, PADDED)).toBe(200);
+    for (const call of streams) call.destroy();
+  });
 });
