@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { whenClosed } from '../http/disconnect-signal.js';
 import { LIMITS } from '../http/limits.js';
 import { isForm } from '../http/multipart.js';
+import { Problem } from '../problems/problem.js';
 import { callerOf } from './caller.js';
 import { type CallerLimits, CallerSlots, noSlotProblem } from './caller-slots.js';
 
@@ -16,23 +17,27 @@ const BODY_MEMORY_LIMITS: CallerLimits = {
   maxPerToken: 6 * MIB,
 };
 
-/** Public routes have no caller. Their bodies count together, like those of an account. */
-const NO_CALLER = { account: '', tokenId: undefined };
-
 /** Fastify does not read the body of a request with one of these methods. */
 const METHODS_WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE']);
 
 /**
  * Limits the size of all JSON bodies that the gateway holds at the same time, because many callers may send large
  * bodies slowly. A body counts from before it is read until its request ends. Small bodies do not count. A body of
- * unknown size counts with the maximum size as soon as it is no longer small. Authentication must run before, so that a
- * caller without a key cannot use up the limits.
+ * unknown size counts with the maximum size as soon as it is no longer small.
+ *
+ * Authentication must run before. A public route authenticates no caller before the body is read, so its bodies must be
+ * small: a caller without a key cannot use up the limits.
  */
 export function limitBodyMemory(server: FastifyInstance): void {
   const slots = new CallerSlots(BODY_MEMORY_LIMITS);
-  /** @throws {Problem} if the caller, its account or the gateway has reached its limit */
+  /** @throws {Problem} if the caller, its account or the gateway has reached its limit, or the request has no caller */
   const hold = (request: FastifyRequest, reply: FastifyReply, bytes: number): void => {
-    const slot = slots.acquire(callerOf(request) ?? NO_CALLER, bytes);
+    const caller = callerOf(request);
+    if (caller === undefined) {
+      const detail = `The request body exceeds the size limit of ${LIMITS.smallBodyBytes} bytes for a request that is not authenticated yet.`;
+      throw new Problem('payload_too_large', detail);
+    }
+    const slot = slots.acquire(caller, bytes);
     if (!slot.acquired) throw noSlotProblem(slot.full, 'memory for JSON bodies');
     whenClosed(reply.raw, slot.release);
   };

@@ -91,6 +91,22 @@ describe('A JSON body', () => {
   );
 });
 
+describe('A JSON body for a public route', () => {
+  it.each([
+    ['with a known length', { 'content-length': '16385' }, 1],
+    ['with chunked encoding', { 'transfer-encoding': 'chunked' }, 16_385],
+  ])('%s causes 413 above 16 KiB, before all of it is sent', async (_, framing, sent) => {
+    const headers = { 'content-type': 'application/json', 'x-api-key': KEY, ...framing };
+    const call = request(`${gateway.url}/console/sessions`, { method: 'POST', headers });
+    call.on('error', () => undefined);
+    call.write(' '.repeat(sent));
+    const [reply] = (await once(call, 'response')) as [IncomingMessage];
+    expect(reply.statusCode).toBe(413);
+    expect(JSON.parse(await textOf(reply))).toMatchObject({ code: 'payload_too_large' });
+    call.destroy();
+  });
+});
+
 describe('JSON bodies that callers send at the same time', () => {
   const MIB = 1_048_576;
   const PADDED = JSON.stringify({ ...SEND, message: 'hello' }).padEnd(MIB);
