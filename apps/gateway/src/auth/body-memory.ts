@@ -77,7 +77,8 @@ async function* chunksOf(body: Readable, whenLarge: () => void): AsyncGenerator<
       yield chunk;
     }
   } finally {
-    // Discards the rest, so that the next request of the connection can be read.
+    // Discards what the caller still sends. The connection closes after an error, and to close it with unread data
+    // would reset it: the caller could lose the response.
     body.resume();
   }
 }
