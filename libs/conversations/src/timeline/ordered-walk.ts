@@ -24,7 +24,7 @@ const MIN_PAGE_LIMIT = 8;
 
 /**
  * Thrown if a list of messages cannot be read in order of time: a message has no timestamp, the list is not
- * sorted by time, upstream's pages are too small, or the first page that is read has only unreadable elements.
+ * sorted by time, upstream's pages are too small, or the first pages that are read have only unreadable elements.
  */
 export class CannotReadInTimeOrderError extends Error {
   constructor() {
@@ -148,8 +148,10 @@ class OrderedWalk {
         break;
       }
     }
-    const { messages, edge, isConnected } = this.connected;
+    const { messages, edge, isConnected, last } = this.connected;
     const { fixedSize, maxLimit, isInterrupted } = this;
+    // The newest pages have only unreadable elements. Another walk would make the same requests.
+    if (last !== undefined && !isConnected && !isInterrupted) throw new CannotReadInTimeOrderError();
     return {
       ...{ messages, edge, isConnected, fixedSize, maxLimit, isInterrupted },
       indexBefore: (position) => this.indexBefore(position),

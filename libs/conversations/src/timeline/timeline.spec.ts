@@ -175,6 +175,22 @@ describe('A page of messages with unreadable elements only', () => {
     expect(pages.length).toBeLessThan(10);
   });
 
+  it.each(['newestFirst', 'oldestFirst'] as const)(
+    'is not read again and again if the newest 100 elements are unreadable and the list is %s',
+    async (order) => {
+      const account = accountWith(200, { order, maxLimit: 20 });
+      for (const id of newestFirst(200).slice(0, 100)) {
+        account.unreadable.add(id);
+        account.known.delete(id);
+      }
+      account.log.length = 0;
+      const pages = await all(account);
+      expect(pages.flatMap(idsOf)).toEqual(newestFirst(100));
+      expect(account.requests).toBeLessThanOrEqual(20);
+      expect(pages.findIndex(({ entries }) => entries.length > 0)).toBeLessThanOrEqual(4);
+    },
+  );
+
   it('is not read endlessly if upstream ignores the page number', async () => {
     const account = accountWith(50, { order: 'unsorted', maxLimit: 20 });
     account.pages.read = () => Promise.resolve({ items: [], count: 20 });
