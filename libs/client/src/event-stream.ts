@@ -78,17 +78,11 @@ const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
  *   ({ next: after } = (await tidings.call('GET', '/v1/events?after=now')) as EventList);
  *   await saveCursor(after);
  * }
- * const events = tidings.events({ types: ['message.received'], after });
- * let isHandling = false;
- * // The cursor also moves without an event of these types. A stored cursor must not become older than the event log.
- * setInterval(() => {
- *   if (!isHandling) void saveCursor(events.cursor);
- * }, 60_000);
+ * const events = tidings.events({ after });
  * for await (const event of events) {
- *   isHandling = true;
- *   await handle(event);
+ *   if (event.type === 'message.received') await handle(event);
+ *   // After an event of any type: a stored cursor must not become older than the event log.
  *   await saveCursor(events.cursor);
- *   isHandling = false;
  * }
  * ```
  */
@@ -108,6 +102,9 @@ export class EventStream implements AsyncIterable<Event> {
    * Position that the iteration has reached: after the last event that it returned, even while the caller still handles
    * the event. Pass it as `after` to another stream to continue there. Undefined if `after` was not set and the gateway
    * has not yet sent an event or a position.
+   *
+   * With {@link EventOptions.types}, it also moves without an event. Then store it at intervals as well, but not while an
+   * event is handled.
    */
   get cursor(): string | undefined {
     return this.last;
