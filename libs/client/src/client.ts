@@ -270,6 +270,7 @@ export class Tidings {
   /**
    * Iterates over the messages of a contact, in the order in which the messaging service lists them. Pages are read
    * as they are needed. The page limit is 20, the documented default, because the service may refuse a higher limit.
+   * Elements that are no objects are left out.
    */
   async *messages(contactId: string, { signal }: CallOptions = {}): AsyncGenerator<Message, void, void> {
     const path = `/v1/contacts/${encodeURIComponent(contactId)}/messages`;
@@ -280,13 +281,13 @@ export class Tidings {
       // A short page need not be the last one: the messaging service may return fewer messages than requested.
       if (messages.length === 0) return;
       // New messages may have moved messages of the previous page to this one.
-      const others = messages.filter(({ id }) => !before.has(id));
+      const others = messages.filter((one) => isObject(one) && !before.has(one.id));
       // The list may have grown by a whole page. Two repeated pages show that the service ignores page numbers, or
       // returns the last page again and again.
       repeats = others.length === 0 ? repeats + 1 : 0;
       if (repeats === MAX_REPEATED_PAGES) return;
       yield* others;
-      before = new Set(messages.map(({ id }) => id));
+      before = new Set(messages.map((one) => fieldOf(one, 'id')));
     }
   }
 
@@ -380,7 +381,11 @@ function contactsIn(reply: unknown): readonly Contact[] {
 }
 
 function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+  return isObject(value) ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function formOf(send: NewSend, file: Blob, fileName = file instanceof File ? file.name : 'file'): FormData {

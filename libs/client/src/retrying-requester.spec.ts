@@ -341,6 +341,17 @@ describe('the client library', () => {
     expect(ids).toEqual(['m4', 'm3', 'm2', 'm1']);
   });
 
+  it('leaves out elements of a list of messages that are no objects', async () => {
+    answers = [
+      json({ messages: [null, { id: 'm2' }, 'm?'] }),
+      json({ messages: [{ id: 'm1' }, null] }),
+      json({ messages: [] }),
+    ];
+    const ids: unknown[] = [];
+    for await (const { id } of tidings.messages('c1')) ids.push(id);
+    expect(ids).toEqual(['m2', 'm1']);
+  });
+
   it('rejects an API key that cannot be sent in a header, and does not quote it', () => {
     for (const apiKey of ['tk_first\ntk_second', 'tk_…'])
       expect(() => new Tidings({ baseUrl: 'http://127.0.0.1:1', apiKey })).toThrow(
