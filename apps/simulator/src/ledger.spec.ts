@@ -42,3 +42,16 @@ it('drops the oldest entries if the texts of all entries together are too large,
   expect(JSON.stringify(restored.read().entries).length).toBeLessThan(0.6 * MAX_BYTES);
   expect(restored.next).toBe(next);
 });
+
+it('counts two bytes per character for a text with characters that are not in Latin-1', () => {
+  const countOf = (character: string): number => {
+    const ledger = new Ledger(
+      () => 1_000_000,
+      () => undefined,
+      MAX_BYTES,
+    );
+    for (let i = 0; i < 50; i += 1) ledger.record(created(i, character.repeat(10_000)));
+    return ledger.read().entries.length;
+  };
+  expect([countOf('é'), countOf('ж')]).toEqual([9, 4]);
+});

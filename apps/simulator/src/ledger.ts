@@ -134,7 +134,10 @@ export class Ledger {
 
 /** Returns the estimated memory of an event, in bytes. */
 function bytesOf(event: LedgerEvent): number {
-  return event.kind === 'list.served' ? event.ids.length * SERVED_ID_BYTES : JSON.stringify(event).length;
+  if (event.kind === 'list.served') return event.ids.length * SERVED_ID_BYTES;
+  const text = JSON.stringify(event);
+  // Node.js keeps a text in one byte per character only if all its characters are in Latin-1.
+  return /[\u0100-\uffff]/.test(text) ? 2 * text.length : text.length;
 }
 
 function matcher(kinds: readonly string[]): (kind: string) => boolean {
