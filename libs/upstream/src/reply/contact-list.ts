@@ -64,7 +64,7 @@ export class ContactListReader<R extends ContactReader> {
    */
   private readonly lists = new Map<number, ListState<R>>();
   private readonly spool = new TemporaryReplyElementStore();
-  private readonly scanner = new JsonListScanner(MAX_CONTACT_LIST_ELEMENTS, (element) => {
+  private readonly scanner = new JsonListScanner('contacts', MAX_CONTACT_LIST_ELEMENTS, (element) => {
     this.take(element);
   });
 
@@ -86,7 +86,7 @@ export class ContactListReader<R extends ContactReader> {
    * @throws {UpstreamReplyUnreadableError} if the reply has no contact list or is incomplete
    */
   end(): Omit<ContactList<R>, 'upstream' | 'date'> {
-    const number = this.scanner.end('contacts');
+    const number = this.scanner.end();
     const { reader = this.newReader(), skipped } = this.listOf(number);
     return {
       reader,

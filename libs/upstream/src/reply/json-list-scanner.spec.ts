@@ -23,7 +23,7 @@ describe('the list scanner', () => {
       fc.property(reply, fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1 }), (body, sizes) => {
         const bytes = Buffer.from(JSON.stringify({ around: body.around, messages: body.elements }));
         const found: unknown[] = [];
-        const scanner = new JsonListScanner(1_000, (scanned) => {
+        const scanner = new JsonListScanner('messages', 1_000, (scanned) => {
           expect(scanned.readable).toBe(true);
           found.push(JSON.parse(scanned.bytes.toString()));
         });
@@ -32,7 +32,7 @@ describe('the list scanner', () => {
           scanner.push(bytes.subarray(at, at + size));
           at += size;
         }
-        expect(scanner.end('messages')).toBe(0);
+        expect(scanner.end()).toBe(0);
         expect(found).toEqual(body.elements);
       }),
       { numRuns: 500 },

@@ -1,4 +1,4 @@
-import { findListInReply } from './reply-envelope.js';
+import { findListInReply, listFieldsOf } from './reply-envelope.js';
 import { UpstreamReplyUnreadableError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 /**
@@ -16,11 +16,17 @@ const MAX_PART_BYTES = 16 * 1024 * 1024;
  * field of the reply. 3: it is a field of an object that is a field of the reply.
  */
 const MAX_LIST_DEPTH = 3;
-/** Maximum number of lists in a reply. Each list costs memory, even if it is empty. */
-const MAX_LISTS = 1_000;
+/**
+ * Maximum number of lists in a reply that may be the wanted one, by the names of their fields. Each costs memory, even
+ * if it is empty. Other lists cost only their text outside the elements.
+ */
+const MAX_WANTED_LISTS = 1_000;
+/** Initial size of the memory for the text outside the lists, in bytes. */
+const INITIAL_AROUND_BYTES = 1024;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
@@ -37,8 +43,8 @@ const BLANKS: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 /** An element of one of the lists in a reply. */
 export interface ScannedElement {
   /**
-   * Number of the list that contains the element. Lists are numbered from 0, in the order in which they
-   * begin.
+   * Number of the list that contains the element. The lists that may be the wanted one are numbered from 0, in the order
+   * in which they begin.
    */
   list: number;
   /**
@@ -51,17 +57,23 @@ export interface ScannedElement {
 }
 
 /**
- * Finds the elements of all lists in a reply that arrives in chunks, and keeps only one element in memory. It looks
- * only at brackets, commas and quotes, so the callback must validate each element. At the end, it parses the text
- * outside the lists, and rejects an incomplete reply.
+ * Finds the elements of the lists in a reply that arrives in chunks, and keeps only one element in memory. It looks
+ * only at brackets, commas and quotes, so the callback must validate each element. Elements of a list that cannot be
+ * the wanted one are dropped. At the end, it parses the text outside the lists, and rejects an incomplete reply.
  */
 export class JsonListScanner {
   /**
-   * The text of the reply, in which the elements of each list are replaced by the index of the list. Example:
-   * `{"contacts":[0]}`.
+   * The text of the reply, in which the elements of each list are replaced by the number of the list, or by nothing if
+   * the list cannot be the wanted one. Example: `{"contacts":[0],"labels":[]}`. Only the first {@link aroundBytes} bytes
+   * are used.
    */
-  private readonly around: Buffer[] = [];
+  private around = Buffer.alloc(INITIAL_AROUND_BYTES);
   private aroundBytes = 0;
+  /** Matches the text before a list that may be the wanted one, without trailing whitespace. */
+  private readonly wantedField: RegExp;
+  private readonly longestField: number;
+  /** True if the current list may be the wanted one. */
+  private isWanted = false;
   private lists = 0;
   private elements = 0;
   private depth = 0;
@@ -78,13 +90,19 @@ export class JsonListScanner {
   private begunBytes = 0;
 
   /**
+   * @param name name of the field that should contain the list; other usual names, such as `data`, are tried too
    * @param maxElements maximum number of elements in all lists of the reply together
-   * @param onElement receives each element as soon as it is complete
+   * @param onElement receives each element of a list that may be the wanted one, as soon as the element is complete
    */
   constructor(
+    private readonly name: string,
     private readonly maxElements: number,
     private readonly onElement: (element: ScannedElement) => void,
-  ) {}
+  ) {
+    const fields = listFieldsOf(name);
+    this.wantedField = new RegExp(`"(?:${fields.join('|')})"$`);
+    this.longestField = Math.max(...fields.map((field) => field.length)) + 2;
+  }
 
   /**
    * Scans the next chunk of the reply.
@@ -101,20 +119,21 @@ export class JsonListScanner {
 
   /**
    * Ends the scan and finds the list of contacts or messages in the reply, as {@link findListInReply} does. Returns
-   * the position of the list among all lists of the reply, from 0.
-   * @param name name of the field that should contain the list; other usual names, such as `data`, are tried too
+   * the number of the list; see {@link ScannedElement.list}.
    * @throws {UpstreamReplyUnreadableError} if the list is missing or the reply is incomplete
    */
-  end(name: string): number {
+  end(): number {
     if (this.where !== 'around' || this.depth > 0) throw notJson();
-    const text = Buffer.concat(this.around).toString();
+    const text = this.around.toString('utf8', 0, this.aroundBytes);
     let body: unknown;
     try {
       body = JSON.parse(text.replace(/^\uFEFF/, ''));
     } catch {
       throw notJson();
     }
-    const [list] = findListInReply(body, name).list;
+    const [list] = findListInReply(body, this.name).list;
+    // The list was not recognized by the text before it, for example because the name of its field has escapes.
+    if (list === undefined) throw new UpstreamReplyUnreadableError('the name of the list cannot be read');
     return Number(list);
   }
 
@@ -134,9 +153,8 @@ export class JsonListScanner {
         if (this.depth > MAX_JSON_DEPTH)
           throw new UpstreamReplyUnreadableError('the reply is nested too deeply');
         if (byte === OPEN_LIST && this.depth <= MAX_LIST_DEPTH) {
-          if (this.lists >= MAX_LISTS) throw new UpstreamReplyTooLargeError(MAX_LISTS, 'lists');
           this.keepAround(chunk.subarray(from, at));
-          this.keepAround(Buffer.from(String(this.lists)));
+          this.beginList();
           this.where = 'list';
           this.after = 'start';
           return at;
@@ -150,6 +168,28 @@ export class JsonListScanner {
     return at;
   }
 
+  private beginList(): void {
+    this.isWanted = this.mayBeWanted();
+    if (!this.isWanted) return;
+    if (this.lists >= MAX_WANTED_LISTS) throw new UpstreamReplyTooLargeError(MAX_WANTED_LISTS, 'lists');
+    this.keepAround(Buffer.from(String(this.lists)));
+  }
+
+  /** Returns true if the list that has just begun is the whole reply, or its field has one of the usual names. */
+  private mayBeWanted(): boolean {
+    if (this.depth === 1) return true;
+    let end = this.endWithoutBlanks(this.aroundBytes - 1);
+    if (this.around[end - 1] !== COLON) return false;
+    end = this.endWithoutBlanks(end - 1);
+    return this.wantedField.test(this.around.toString('latin1', Math.max(end - this.longestField, 0), end));
+  }
+
+  private endWithoutBlanks(from: number): number {
+    let end = from;
+    while (end > 0 && BLANKS.has(this.around[end - 1] ?? 0)) end -= 1;
+    return end;
+  }
+
   /**
    * Scans text between two elements of a list. Returns the offset of the next element, the offset after the
    * end of the list, or the length of the chunk if neither is found.
@@ -161,7 +201,7 @@ export class JsonListScanner {
         if (this.after === 'comma') throw notJson();
         this.keepAround(chunk.subarray(at, at + 1));
         this.depth -= 1;
-        this.lists += 1;
+        if (this.isWanted) this.lists += 1;
         this.where = 'around';
         return at + 1;
       }
@@ -219,7 +259,7 @@ export class JsonListScanner {
     this.begunBytes = 0;
     this.where = 'list';
     this.after = 'element';
-    this.onElement({ list: this.lists, bytes, readable });
+    if (this.isWanted) this.onElement({ list: this.lists, bytes, readable });
     return to;
   }
 
@@ -265,9 +305,15 @@ export class JsonListScanner {
   }
 
   private keepAround(bytes: Buffer): void {
-    this.aroundBytes += bytes.length;
-    if (this.aroundBytes > MAX_PART_BYTES) throw new UpstreamReplyTooLargeError(MAX_PART_BYTES);
-    this.around.push(Buffer.from(bytes));
+    const end = this.aroundBytes + bytes.length;
+    if (end > MAX_PART_BYTES) throw new UpstreamReplyTooLargeError(MAX_PART_BYTES);
+    if (end > this.around.length) {
+      const larger = Buffer.alloc(Math.max(end, 2 * this.around.length));
+      this.around.copy(larger);
+      this.around = larger;
+    }
+    bytes.copy(this.around, this.aroundBytes);
+    this.aroundBytes = end;
   }
 }
 

@@ -13,6 +13,11 @@ interface FoundList {
   otherFields: Readonly<Record<string, unknown>>;
 }
 
+/** Returns the names of the fields in which {@link findListInReply} finds a list. */
+export function listFieldsOf(name: string): readonly string[] {
+  return [name, ...ENVELOPES];
+}
+
 /**
  * Finds the list in a parsed reply. The list is the reply itself, or is in a field of the reply whose name is `name`
  * or one of {@link ENVELOPES}. If that field contains an object, the list is in the field `name` of this object.
@@ -21,7 +26,7 @@ interface FoundList {
 export function findListInReply(body: unknown, name: string): FoundList {
   if (isList(body)) return { list: body, otherFields: {} };
   if (isRecord(body)) {
-    for (const envelope of [name, ...ENVELOPES]) {
+    for (const envelope of listFieldsOf(name)) {
       const { [envelope]: inner, ...otherFields } = body;
       if (isList(inner)) return { list: inner, otherFields };
       if (!isRecord(inner)) continue;

@@ -27,18 +27,18 @@ const BEGINNING_BYTES = 256;
  */
 export class ReplyListReader<T> {
   /**
-   * The elements of each list in the reply. The key is the position of the list among all lists of the reply, from 0.
-   * Only the end of the reply shows which of the lists is wanted. Empty lists have no entry.
+   * The elements of each list in the reply. The key is the number of the list; see `ScannedElement.list`. Only the
+   * end of the reply shows which of the lists is wanted. Empty lists have no entry.
    */
   private readonly lists = new Map<number, { items: T[]; unreadable: string[] }>();
   private readonly scanner: JsonListScanner;
 
   constructor(
-    private readonly name: string,
+    name: string,
     private readonly parse: ParseElement<T>,
     maxElements: number,
   ) {
-    this.scanner = new JsonListScanner(maxElements, (element) => {
+    this.scanner = new JsonListScanner(name, maxElements, (element) => {
       this.take(element);
     });
   }
@@ -57,7 +57,7 @@ export class ReplyListReader<T> {
    * not look like an empty list
    */
   end(): ParsedList<T> {
-    const { items, unreadable } = this.lists.get(this.scanner.end(this.name)) ?? {
+    const { items, unreadable } = this.lists.get(this.scanner.end()) ?? {
       items: [],
       unreadable: [],
     };
