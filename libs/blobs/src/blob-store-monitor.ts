@@ -28,7 +28,10 @@ export class BlobStoreMonitor {
     private readonly blobs: Pick<BlobStore, 'check'>,
     private readonly logger: Logger,
     private readonly everyMs = CHECK_INTERVAL_MS,
-    private readonly sharing?: Pick<BlobStoreSharingChecker, 'check' | 'removeMark' | 'unseenPeers'>,
+    private readonly sharing?: Pick<
+      BlobStoreSharingChecker,
+      'check' | 'removeMark' | 'unseenPeers' | 'isConfirmed'
+    >,
     private readonly timeoutMs = CHECK_TIMEOUT_MS,
   ) {}
 
@@ -40,6 +43,14 @@ export class BlobStoreMonitor {
   /** Number of gateways or workers that use a different blob store than this process. */
   get unseenPeers(): number {
     return this.sharing?.unseenPeers ?? 0;
+  }
+
+  /**
+   * True if the last check succeeded and found the markers of all gateways or workers that must use the same blob store,
+   * at least one.
+   */
+  get isSharingConfirmed(): boolean {
+    return this.reason === undefined && this.sharing?.isConfirmed === true;
   }
 
   /** Starts the checks of the blob store. Resolves after the first check, even if that check fails. */

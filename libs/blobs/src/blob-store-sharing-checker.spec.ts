@@ -40,6 +40,25 @@ it('a gateway and a worker each detect whether they share one blob store', async
   expect(lines.at(-1)).toContain('use the same blob store again');
 });
 
+it('a worker counts the blob store as shared only if its last check found the marker of a running gateway', async () => {
+  let gateways: Promise<readonly string[]>[] = [];
+  const worker = peer('worker', 'a', () => gateways.shift() ?? Promise.resolve([]));
+  const isConfirmedWith = async (...lists: Promise<readonly string[]>[]): Promise<boolean> => {
+    gateways = lists;
+    await worker.check();
+    return worker.isConfirmed;
+  };
+  const running = Promise.resolve(['gateway']);
+  expect(await isConfirmedWith()).toBe(false);
+  expect(await isConfirmedWith(running, running)).toBe(false);
+  await storeIn('a').mark('gateway');
+  expect(await isConfirmedWith(running)).toBe(true);
+  expect(await isConfirmedWith(Promise.reject(new Error('Redis is unavailable')))).toBe(false);
+  expect(await isConfirmedWith(running)).toBe(true);
+  // The gateway has stopped, so its files may be in another blob store.
+  expect(await isConfirmedWith()).toBe(false);
+});
+
 it('a process that ends removes its marker file, and the check for a shared blob store does not report the process', async () => {
   const worker = peer('worker', 'a', () => Promise.resolve([]));
   await worker.check();

@@ -37,6 +37,7 @@ export interface BlobPeers {
  */
 export class BlobStoreSharingChecker {
   private missing = 0;
+  private confirmed = false;
 
   constructor(
     private readonly blobs: Pick<BlobStore, 'mark' | 'marks' | 'unmark'>,
@@ -50,11 +51,23 @@ export class BlobStoreSharingChecker {
   }
 
   /**
+   * True if the last check found the markers of all other running processes, and there was at least one. False if the
+   * check was not completed.
+   */
+  get isConfirmed(): boolean {
+    return this.confirmed;
+  }
+
+  /**
    * Renews the marker of this process in the blob store, and looks there for the markers of the other
    * processes.
    * @throws {BlobStoreUnavailableError} if the blob store cannot be used
    */
   async check(): Promise<void> {
+    this.confirmed = await this.findsAllPeers();
+  }
+
+  private async findsAllPeers(): Promise<boolean> {
     const { name } = this.peers;
     await this.blobs.mark(name);
     const before = await this.others();
@@ -62,13 +75,14 @@ export class BlobStoreSharingChecker {
     await this.removeExpired(marks);
     // The store lists at most `MAX_LISTED_PROCESS_MARKERS` markers. If the list is full, markers may be missing from
     // it, so the check is skipped.
-    if (marks.length >= MAX_LISTED_PROCESS_MARKERS) return;
+    if (marks.length >= MAX_LISTED_PROCESS_MARKERS) return false;
     const seen = new Set(marks.map(({ id }) => id));
     const unseen = before?.filter((other) => !seen.has(other)) ?? [];
     // Processes are listed again, because a process without a marker may have stopped in the meantime.
     const after = unseen.length === 0 ? [] : await this.others();
-    if (before === undefined || after === undefined) return;
+    if (before === undefined || after === undefined) return false;
     this.report(unseen.filter((other) => after.includes(other)).length);
+    return this.missing === 0 && before.some((other) => seen.has(other));
   }
 
   /**

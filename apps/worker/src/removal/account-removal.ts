@@ -23,8 +23,9 @@ export interface RemovalSettings {
 /**
  * Removes all Redis keys and files of removed accounts. Work that was running during the removal may still
  * write data. Passes are therefore repeated until a pass that began after the end of all such work finds
- * nothing. Only then is the account id free again. A worker that may not see all files does not free it. Any number of
- * workers may do this at once, and each may crash at any point.
+ * nothing. Only then is the account id free again. A worker does not free it unless it sees in its blob store
+ * the markers of all running gateways, at least one: the gateways may have stored files in another blob store. Any number
+ * of workers may do this at once, and each may crash at any point.
  *
  * A worker that Redis does not answer for longer may still write a few keys later, such as those of an outage. They
  * stay in Redis. If an account with this id is created again, the first successful probe ends such an outage.
@@ -46,7 +47,7 @@ export class AccountRemoval {
     },
     private readonly erasure: Pick<RedisAccountEraser, 'pass'>,
     private readonly blobs: Pick<BlobStore, 'list' | 'remove'>,
-    private readonly blobStoreMonitor: Pick<BlobStoreMonitor, 'fault' | 'unseenPeers'>,
+    private readonly blobStoreMonitor: Pick<BlobStoreMonitor, 'isSharingConfirmed'>,
     private readonly settings: RemovalSettings,
     private readonly logger: Logger,
   ) {
@@ -114,7 +115,7 @@ export class AccountRemoval {
             { account: id, keys, files },
             'removed Redis keys and files of a removed account; checking again until none are left',
           );
-        else if (!allWorkHasEnded || !this.usesSharedStore())
+        else if (!allWorkHasEnded || !this.blobStoreMonitor.isSharingConfirmed)
           this.notBefore.set(id, performance.now() + this.againMs);
         else if (await isOurs()) await this.forget(account);
       },
@@ -132,11 +133,6 @@ export class AccountRemoval {
       { account: account.id },
       'removed all data of a removed account; the account id can be used again',
     );
-  }
-
-  /** Returns false if the gateways may have stored files of the account in another blob store than this worker uses. */
-  private usesSharedStore(): boolean {
-    return this.blobStoreMonitor.fault === undefined && this.blobStoreMonitor.unseenPeers === 0;
   }
 
   private async isRemoved({ id, removedAt }: RemovedAccount): Promise<boolean> {
