@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { StoreBackedSendService } from '#relay';
 import { hashOfUpstreamAddress, type UpstreamAddress } from '#upstream';
@@ -95,6 +99,31 @@ describe('before the first read of the contact list at a new upstream address of
     await account.run();
     expect((await account.intake.find(ACCOUNT, id))?.attempts).toMatchObject([{ outcome: 'not_taken' }]);
   });
+
+  it.each([
+    ['cannot be decompressed', { 'content-encoding': 'gzip' }, gzipSync('{"contacts":[]}').subarray(0, 20)],
+    ['has too many lists', {}, `{${'"data":[],'.repeat(1_001)}"contacts":[]}`],
+  ])(
+    'a send is posted to the address for which it was stored if the contact list %s',
+    async (_, headers, body) => {
+      const { harness } = here;
+      const account = new MovableAccount(harness);
+      const { upstream, source } = harness;
+      const server = createServer((__, response) => response.writeHead(200, headers).end(body));
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      try {
+        const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+        source.listContacts = (__, ___, newReader) =>
+          upstream.listContacts({ ...harness.address, baseUrl }, newReader);
+        const id = await account.accept();
+        await account.run();
+        expect(await account.status(id)).toBe('accepted');
+      } finally {
+        server.closeAllConnections();
+        server.close();
+      }
+    },
+  );
 
   it('a send that expires during the read of the contact list is not posted', async () => {
     const { harness } = here;

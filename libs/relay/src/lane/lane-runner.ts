@@ -2,6 +2,7 @@ import { type Logger, TimeLimit } from '#platform';
 import {
   BudgetExhaustedError,
   UpstreamError,
+  UpstreamReplyTooLargeError,
   UpstreamReplyUnreadableError,
   UpstreamStatusError,
   UpstreamUnreachableError,
@@ -232,7 +233,10 @@ export class LaneRunner {
  * its path.
  */
 function lacksContactList(error: Error): boolean {
-  if (error instanceof UpstreamReplyUnreadableError) return true;
+  // A reply that is too large, or that could not be decompressed or stored, does not show what it contains. Of such
+  // replies, only one that is too large has no cause.
+  if (error instanceof UpstreamReplyUnreadableError)
+    return !(error instanceof UpstreamReplyTooLargeError) && error.cause === undefined;
   if (!(error instanceof UpstreamStatusError)) return false;
   return error.status >= 300 && error.status < 500 && !ACCOUNT_STATUSES.has(error.status);
 }
