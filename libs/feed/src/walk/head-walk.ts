@@ -24,9 +24,10 @@ const MAX_PAGES = 50;
 const MAX_REPEATS = 5;
 /**
  * While a read looks for known messages, a page that cannot be read makes the read fail. After this number of
- * consecutive failed reads, the read goes on without a conclusion instead.
+ * consecutive failed reads, about 20 minutes, the read goes on without a conclusion. The number is large, because earlier
+ * reads may have failed for other reasons, and replaced messages are emitted as new ones without a conclusion.
  */
-const FAILED_READS_UNTIL_NO_CONCLUSION = 3;
+const FAILED_READS_UNTIL_NO_CONCLUSION = 10;
 /** A read stops after this number of consecutive pages without a readable message. */
 export const MAX_CONSECUTIVE_UNREADABLE_PAGES = 5;
 
