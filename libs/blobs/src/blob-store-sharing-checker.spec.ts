@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { createLogger } from '#platform';
 import { BlobStoreSharingChecker } from './blob-store-sharing-checker.js';
 import { FileBlobStore } from './file-blob-store.js';
@@ -80,6 +80,27 @@ it('the check for a shared blob store keeps its last result while the list of ru
   isRedisDown = true;
   await gateway.check();
   expect(gateway.unseenPeers).toBe(1);
+});
+
+it('the list of running processes is requested only once while Redis does not answer', async () => {
+  jest.useFakeTimers();
+  try {
+    const blobs = {
+      mark: () => Promise.resolve(),
+      marks: () => Promise.resolve([]),
+      unmark: () => Promise.resolve(),
+    };
+    const others = jest.fn(() => new Promise<never>(() => undefined));
+    const gateway = new BlobStoreSharingChecker(blobs, { name: 'gateway', others }, logger);
+    for (let checks = 0; checks < 3; checks += 1) {
+      const check = gateway.check();
+      await jest.advanceTimersByTimeAsync(2_000);
+      await check;
+    }
+    expect(others).toHaveBeenCalledTimes(1);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 it('no process is reported as using a different blob store if the store has too many marker files for one listing', async () => {

@@ -38,6 +38,8 @@ export interface BlobPeers {
 export class BlobStoreSharingChecker {
   private missing = 0;
   private confirmed = false;
+  /** The listing of the other processes that is in progress, if any. */
+  private listing: Promise<readonly string[]> | undefined;
 
   constructor(
     private readonly blobs: Pick<BlobStore, 'mark' | 'marks' | 'unmark'>,
@@ -114,7 +116,7 @@ export class BlobStoreSharingChecker {
   /** Returns the names of the other running processes, or undefined if the list is not available. */
   private async others(): Promise<readonly string[] | undefined> {
     try {
-      return await withDeadline(this.peers.others(), PEERS_TIMEOUT_MS, 'listing the other processes');
+      return await withDeadline(this.listOthers(), PEERS_TIMEOUT_MS, 'listing the other processes');
     } catch (error) {
       this.logger.debug(
         { reason: logMessageOf(error) },
@@ -122,6 +124,14 @@ export class BlobStoreSharingChecker {
       );
       return undefined;
     }
+  }
+
+  /** Lists the other processes, one call at a time: while Redis is away, each call stays in memory. */
+  private listOthers(): Promise<readonly string[]> {
+    this.listing ??= this.peers.others().finally(() => {
+      this.listing = undefined;
+    });
+    return this.listing;
   }
 
   /**

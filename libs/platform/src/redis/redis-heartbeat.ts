@@ -1,3 +1,4 @@
+import { skipWhileRunning } from '../calls/skip-while-running.js';
 import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
 import { LuaScript } from './redis-lua-script.js';
@@ -40,8 +41,9 @@ export class RedisHeartbeat {
   ) {}
 
   start(): void {
+    const beat = skipWhileRunning(() => this.beat());
     const once = (): void => {
-      this.beat().catch((error: unknown) => {
+      beat().catch((error: unknown) => {
         this.logger.warn({ err: error }, 'could not write the heartbeat of this process to Redis');
       });
     };
