@@ -192,7 +192,8 @@ describe('an API key', () => {
     expect((await ask({ account: 'support' })).status).toBe(201);
   });
 
-  it('replaces the API key that has been expired for longest, if its account has the maximum number of API keys', async () => {
+  /** Creates a valid API key and two expired ones, and fills their account to the maximum number of API keys. */
+  async function fillWithExpired(): Promise<{ valid: string; expired: string }> {
     const [valid, expired, longExpired] = [await make(), await make(), await make()];
     for (const [{ id }, expiresAt] of [
       [expired, '2021-01-01T00:00:00.000Z'],
@@ -203,10 +204,21 @@ describe('an API key', () => {
     }
     const filled = Array.from({ length: 997 }, (_, i) => `key_${i}`);
     await one.redis.sadd('tidings:{.accounts}:api-keys-of:sales', filled);
+    return { valid: valid.id, expired: expired.id };
+  }
+
+  it('replaces the API key that has been expired for longest, if its account has the maximum number of API keys', async () => {
+    const { valid, expired } = await fillWithExpired();
     const added = await make();
     expect((await listed('?account=sales')).map(({ id }) => id).sort()).toEqual(
-      [valid.id, expired.id, added.id].sort(),
+      [valid, expired, added.id].sort(),
     );
+  });
+
+  it('replaces an expired API key also if another one is created at the same time', async () => {
+    await fillWithExpired();
+    const replies = await Promise.all([ask({}), ask({}), ask({})]);
+    expect(replies.map(({ status }) => status).sort()).toEqual([201, 201, 409]);
   });
 });
 

@@ -24,6 +24,13 @@ const listApiKeysScript = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua
 /** Maximum number of API keys that one call of the script {@link recordUsesScript} records as used. */
 const RECORDED_AT_ONCE = 500;
 
+/**
+ * Maximum number of expired API keys that are removed to add one. More than one may be needed, because another process
+ * that adds a key may choose the same expired key.
+ */
+const MAX_REPLACED = 10;
+
+/** Why an API key was not added because of a limit. */
 const REFUSALS: Readonly<Record<string, string>> = {
   full: `The account has reached its limit of ${MAX_API_KEYS_PER_ACCOUNT} API keys. Delete one first.`,
   'all-full': `The installation has reached its limit of ${MAX_API_KEYS_OF_ALL_ACCOUNTS} API keys. Delete one first.`,
@@ -69,9 +76,10 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
 
   async add(key: StoredApiKey, isFixed: boolean): Promise<boolean> {
     let outcome = await this.tryAdd(key, isFixed);
-    const isFull = outcome === 'full' || outcome === 'all-full';
-    if (isFull && (await this.removeLongestExpired(outcome === 'full' ? key.account : undefined)))
+    for (let replaced = 0; replaced < MAX_REPLACED && REFUSALS[outcome] !== undefined; replaced += 1) {
+      if (!(await this.removeLongestExpired(outcome === 'full' ? key.account : undefined))) break;
       outcome = await this.tryAdd(key, isFixed);
+    }
     if (outcome === 'added') return true;
     if (outcome === 'unknown') return false;
     throw new AccountConflictError(REFUSALS[outcome] ?? outcome);
@@ -96,7 +104,10 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
     const endOf = ({ expiresAt }: StoredApiKey): number =>
       expiresAt === null ? Infinity : Date.parse(expiresAt);
     const [first] = (await this.list(account)).sort((a, b) => endOf(a) - endOf(b));
-    return first !== undefined && endOf(first) <= now && (await this.remove(first.id));
+    if (first === undefined || endOf(first) > now) return false;
+    // If another process has removed this API key, there may be room too.
+    await this.remove(first.id);
+    return true;
   }
 
   async remove(id: string): Promise<boolean> {
