@@ -17,10 +17,12 @@ import { CountedAndHashedContent } from './counted-and-hashed-content.js';
 import { FileCallLimiter, FileCallTimeoutError } from './file-call-limiter.js';
 
 /**
- * Name of the file that {@link FileBlobStore.check} creates and removes. All processes use the same name, so that a
- * check removes what an interrupted check left behind.
+ * Beginning of the names of the files that {@link FileBlobStore.check} creates and removes. Each process uses another
+ * name, because some network shares refuse to open a file that another process is removing.
  */
-const PROBE_NAME = '.probe';
+const PROBE_PREFIX = '.probe';
+/** Age from which a check removes the file that an interrupted check left behind, in milliseconds. */
+const OLD_PROBE_MS = 600_000;
 
 /**
  * Stores blobs as files in a directory that gateways and workers share, with one subdirectory per account.
@@ -28,6 +30,9 @@ const PROBE_NAME = '.probe';
  * name is complete.
  */
 export class FileBlobStore implements BlobStore {
+  /** All checks of this process use the same name, so that at most one file is left if files cannot be removed. */
+  private readonly probeName = `${PROBE_PREFIX}-${newId('blb')}`;
+
   constructor(
     private readonly directory: string,
     private readonly calls = new FileCallLimiter(),
@@ -102,13 +107,26 @@ export class FileBlobStore implements BlobStore {
   }
 
   async check(): Promise<void> {
-    const probe = this.path(PROBE_NAME);
+    const probe = this.path(this.probeName);
     try {
       const file = await this.create(probe, 'w');
       await this.calls.run(() => file.close());
+      // A file that cannot be removed does not make the directory unusable.
+      await this.removeOldProbes().catch(() => undefined);
       await this.calls.run(() => rm(probe, { force: true }));
     } catch (error) {
       throw unavailable(error);
+    }
+  }
+
+  /** The time of the file that this check has just created is the present time by the clock of the directory. */
+  private async removeOldProbes(): Promise<void> {
+    const names = (await this.namesIn(this.directory)).filter((name) => name.startsWith(PROBE_PREFIX));
+    if (names.length <= 1) return;
+    const now = (await this.found(this.probeName))?.storedAt ?? 0;
+    for (const name of names) {
+      const probe = await this.found(name);
+      if (probe !== undefined && now - probe.storedAt >= OLD_PROBE_MS) await this.remove(name);
     }
   }
 
