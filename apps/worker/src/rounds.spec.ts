@@ -97,15 +97,18 @@ it('the scheduler of periodic work logs and retries failed work, but not the wor
     logLines,
     run: (id) => {
       if (id === 'gone') return Promise.reject(new AccountNotFoundError(id));
-      return id === 'broken' ? Promise.reject(new Error('no')) : Promise.resolve(undefined);
+      return id.endsWith('broken') ? Promise.reject(new Error('no')) : Promise.resolve(undefined);
     },
   });
-  await due('gone', 'broken', 'a');
+  schedule.added('broken', false);
+  await eventually('the account is checked', () => agenda.tasks.size === 1);
+  await due('gone', 'gone and broken', 'broken', 'a');
   await schedule.run();
-  expect(agenda.times()).toEqual({ 'look broken': 1_000 });
-  expect(logLines.map((line) => JSON.parse(line) as object)).toMatchObject([
-    { account: 'broken', round: 'look', err: { words: 'no' } },
-  ]);
+  expect(agenda.times()).toMatchObject({ 'look broken': 1_000 });
+  expect(Object.keys(agenda.times()).sort()).toEqual(['look broken', 'survey broken']);
+  expect(logLines.map((line) => JSON.parse(line) as object)).toMatchObject(
+    ['gone and broken', 'broken'].map((account) => ({ account, round: 'look', err: { words: 'no' } })),
+  );
 });
 
 it('the scheduler of periodic work drops a task with an unknown name that another build stored', async () => {

@@ -271,7 +271,7 @@ export class RoundSchedule implements AccountFollower {
         { account, round, err: error },
         'a periodic task of an account failed; the task runs again',
       );
-      return { next: RETRY_DELAY_MS };
+      return { next: this.accounts.has(account) ? RETRY_DELAY_MS : undefined };
     }
   }
 
