@@ -91,7 +91,7 @@ export interface SendState {
   thenPost?: boolean;
   /**
    * True if Redis restarted before or during the look-ups, and may have lost the record of a POST. Present only in the
-   * phase `looking`. Earlier builds neither write nor read this field; see {@link mayHaveLostPost}.
+   * phase `looking`. See the function {@link mayHaveLostPost} for records without this field.
    */
   mayHaveLostPost?: boolean;
   /** True if retention may remove the send although its outcome is not certain. */
