@@ -324,18 +324,18 @@ describe('a read of the newest messages', () => {
     expect(read).toMatchObject({ metNoKnownMessage: true, limit: DOCUMENTED_MAX_MESSAGES_PER_PAGE });
   });
 
-  it('draws no conclusion only after ten failed reads if a page times out again on which it looks for known messages', async () => {
+  it('draws no conclusion only after six failed reads if a page times out again on which it looks for known messages', async () => {
     const pages = contact('newestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
     let error: Error = new UpstreamTimeoutError(1_000);
     pages.before = (_, page) => {
       if (page === 2) throw error;
     };
-    await expect(pages.head('unsorted', { failures: 9 })).rejects.toThrow(UpstreamTimeoutError);
-    const read = await pages.head('unsorted', { failures: 10 });
+    await expect(pages.head('unsorted', { failures: 5 })).rejects.toThrow(UpstreamTimeoutError);
+    const read = await pages.head('unsorted', { failures: 6 });
     expect(read).toMatchObject({ metNoKnownMessage: false, coversAllNew: false });
     error = new UpstreamUnavailableError('');
-    await expect(pages.head('unsorted', { failures: 10 })).rejects.toThrow(UpstreamUnavailableError);
+    await expect(pages.head('unsorted', { failures: 6 })).rejects.toThrow(UpstreamUnavailableError);
   });
 
   it('ends if upstream ignores the page number and always returns the first page', async () => {

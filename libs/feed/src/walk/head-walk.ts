@@ -24,10 +24,11 @@ const MAX_PAGES = 50;
 const MAX_REPEATS = 5;
 /**
  * While a read looks for known messages, a page that cannot be read makes the read fail. After this number of
- * consecutive failed reads, about 20 minutes, the read goes on without a conclusion. The number is large, because earlier
- * reads may have failed for other reasons, and replaced messages are emitted as new ones without a conclusion.
+ * consecutive failed reads, about a minute, the read goes on without a conclusion. Earlier reads may have failed for
+ * other reasons, and without a conclusion, replaced messages are emitted as new ones. But the messages that were read are
+ * not emitted before.
  */
-const FAILED_READS_UNTIL_NO_CONCLUSION = 10;
+const FAILED_READS_UNTIL_NO_CONCLUSION = 6;
 /** A read stops after this number of consecutive pages without a readable message. */
 export const MAX_CONSECUTIVE_UNREADABLE_PAGES = 5;
 
