@@ -122,7 +122,7 @@ class OrderedWalk {
     private readonly start: WalkStart,
     private readonly wanted: number,
   ) {
-    this.maxLimit = Math.min(shape.maxLimit, start.maxLimit ?? Infinity);
+    this.maxLimit = this.startLimit();
     this.fixedSize = start.fixedSize;
     this.search = new ExponentialSearch(
       start.index ?? (this.isNewestFirst ? 0 : Math.max(shape.length - 1, 0)),
@@ -150,12 +150,20 @@ class OrderedWalk {
     }
     const { messages, edge, isConnected, last } = this.connected;
     const { fixedSize, maxLimit, isInterrupted } = this;
-    // The newest pages have only unreadable elements. Another walk would make the same requests.
-    if (last !== undefined && !isConnected && !isInterrupted) throw new CannotReadInTimeOrderError();
+    // The newest pages have only unreadable elements. Another walk would make the same requests, unless this walk learned
+    // the size of upstream's pages.
+    const hasLearned = fixedSize !== this.start.fixedSize || maxLimit !== this.startLimit();
+    if (last !== undefined && !isConnected && !isInterrupted && !hasLearned)
+      throw new CannotReadInTimeOrderError();
     return {
       ...{ messages, edge, isConnected, fixedSize, maxLimit, isInterrupted },
       indexBefore: (position) => this.indexBefore(position),
     };
+  }
+
+  /** Returns the maximum limit of a page with which the walk begins. */
+  private startLimit(): number {
+    return Math.min(this.shape.maxLimit, this.start.maxLimit ?? Infinity);
   }
 
   private get isNewestFirst(): boolean {
