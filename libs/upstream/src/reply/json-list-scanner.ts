@@ -71,6 +71,8 @@ export class JsonListScanner {
   private aroundBytes = 0;
   /** Matches the text before a list that may be the wanted one, without trailing whitespace. */
   private readonly wantedField: RegExp;
+  /** Matches the name of the list's field in an object inside the reply, such as `data`. */
+  private readonly wantedInnerField: RegExp;
   private readonly longestField: number;
   /** True if the current list may be the wanted one. */
   private isWanted = false;
@@ -101,6 +103,7 @@ export class JsonListScanner {
   ) {
     const fields = listFieldsOf(name);
     this.wantedField = new RegExp(`"(?:${fields.join('|')})"$`);
+    this.wantedInnerField = new RegExp(`"${name}"$`);
     this.longestField = Math.max(...fields.map((field) => field.length)) + 2;
   }
 
@@ -181,7 +184,8 @@ export class JsonListScanner {
     let end = this.endWithoutBlanks(this.aroundBytes - 1);
     if (this.around[end - 1] !== COLON) return false;
     end = this.endWithoutBlanks(end - 1);
-    return this.wantedField.test(this.around.toString('latin1', Math.max(end - this.longestField, 0), end));
+    const wanted = this.depth === MAX_LIST_DEPTH ? this.wantedInnerField : this.wantedField;
+    return wanted.test(this.around.toString('latin1', Math.max(end - this.longestField, 0), end));
   }
 
   private endWithoutBlanks(from: number): number {
