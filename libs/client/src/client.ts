@@ -270,7 +270,7 @@ export class Tidings {
   /**
    * Iterates over the messages of a contact, in the order in which the messaging service lists them. Pages are read
    * as they are needed. The page limit is 20, the documented default, because the service may refuse a higher limit.
-   * Elements that are no objects are left out.
+   * Elements that are no objects are left out; two pages in a row without an object end the iteration.
    */
   async *messages(contactId: string, { signal }: CallOptions = {}): AsyncGenerator<Message, void, void> {
     const path = `/v1/contacts/${encodeURIComponent(contactId)}/messages`;
