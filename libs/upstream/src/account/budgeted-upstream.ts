@@ -230,7 +230,7 @@ export class BudgetedUpstream {
     const outage = await this.health.outage(account);
     if (outage === undefined) return;
     const address = await this.find(account);
-    const tokenCheck = await this.tokens.takeInOutage(account, address.requestsPerSecond, 'send');
+    const tokenCheck = await this.tokens.takeWithoutOutageCheck(account, address.requestsPerSecond, 'send');
     try {
       const list = await this.upstream.listContacts({ ...address, tokenCheck }, () => DISCARDING_READER);
       await list.close();

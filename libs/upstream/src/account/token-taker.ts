@@ -90,10 +90,11 @@ export class TokenTaker {
   }
 
   /**
-   * Takes a token of the budget for one request like {@link take}, also during an outage of the account: for a probe.
+   * Takes a token of the budget for one request without checking whether the account has an outage. A probe, which is sent
+   * during an outage, calls this directly.
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
-  async takeInOutage(
+  async takeWithoutOutageCheck(
     account: string,
     requestsPerSecond: number,
     purpose: keyof typeof WAITS,
@@ -110,7 +111,7 @@ export class TokenTaker {
     purpose: RequestPurpose,
   ): Promise<BudgetTokenCheck> {
     this.watcher.closeCircuit(account);
-    if (typeof purpose === 'string') return this.takeInOutage(account, requestsPerSecond, purpose);
+    if (typeof purpose === 'string') return this.takeWithoutOutageCheck(account, requestsPerSecond, purpose);
     const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
     const { tokenRequestedAt } = purpose;
     delete purpose.tokenRequestedAt;
