@@ -29,6 +29,17 @@ function accountWith(count: number, listing: FakeListing = NEWEST_FIRST): FakeAc
   return account;
 }
 
+/** Returns an account with 100 messages, of which 20 are unreadable, from this index of upstream's list. */
+function accountWithUnreadable(order: FakeListing['order'], index: number): FakeAccount {
+  const account = accountWith(100, { order, maxLimit: 20 });
+  for (const { id } of account.list.slice(index, index + 20)) {
+    account.unreadable.add(id);
+    account.known.delete(id);
+  }
+  account.log.length = 0;
+  return account;
+}
+
 function idsOf({ entries }: Page): string[] {
   return entries.map((entry) => (entry.kind === 'send' ? entry.send.id : String(entry.message['id'])));
 }
@@ -141,12 +152,7 @@ describe('A page of messages with unreadable elements only', () => {
   ] as const)(
     'is skipped without a read of the whole list if the list is %s and the page begins at index %d',
     async (order, index) => {
-      const account = accountWith(100, { order, maxLimit: 20 });
-      for (const { id } of account.list.slice(index, index + 20)) {
-        account.unreadable.add(id);
-        account.known.delete(id);
-      }
-      account.log.length = 0;
+      const account = accountWithUnreadable(order, index);
       const pages = await all(account);
       expect(pages.flatMap(idsOf)).toEqual(newestFirst(100).filter((id) => !account.unreadable.has(id)));
       expect(pages.map(({ next }) => parseTimelineCursor(next)?.hasNoOrder)).not.toContain(true);
@@ -164,12 +170,7 @@ describe('A page of messages with unreadable elements only', () => {
     ['unsorted', 40],
     ['unsorted', 80],
   ] as const)('is skipped if the list is %s and the page begins at index %d', async (order, index) => {
-    const account = accountWith(100, { order, maxLimit: 20 });
-    for (const { id } of account.list.slice(index, index + 20)) {
-      account.unreadable.add(id);
-      account.known.delete(id);
-    }
-    account.log.length = 0;
+    const account = accountWithUnreadable(order, index);
     const pages = await all(account);
     expect(pages.flatMap(idsOf)).toEqual(newestFirst(100).filter((id) => !account.unreadable.has(id)));
     expect(pages.length).toBeLessThan(10);
