@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { percentile } from './percentile.js';
+import { percentile } from '../support/percentile.js';
 import { type Behaviour, WebhookTrial } from './webhook-trial.js';
 
 const EVENTS = 20_000;

@@ -54,7 +54,7 @@ export async function seed(product: Product, receiver: WebhookReceiver): Promise
 
 /** Appends events to the log of the account at a steady rate, from a process of its own. */
 export function feed(product: Product, rate: { perSecond: number; seconds: number }): Command {
-  const script = join(ROOT, 'test/chaos/event-feeder.mjs');
+  const script = join(ROOT, 'test/timing/event-feeder.mjs');
   const { perSecond, seconds } = rate;
   return startCommand(
     process.execPath,

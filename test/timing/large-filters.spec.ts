@@ -6,8 +6,8 @@ import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#pla
 import { eventually } from '../support/eventually.js';
 import { Product } from '../support/product.js';
 import { Tenant } from '../support/tenant.js';
-import { percentile } from './percentile.js';
-import { Subscriber } from './webhook-trial.js';
+import { percentile } from '../support/percentile.js';
+import { Subscriber } from '../chaos/webhook-trial.js';
 
 const MEASURED = 'default';
 /**

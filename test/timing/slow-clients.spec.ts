@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
+import { percentile } from '../support/percentile.js';
 import { Product } from '../support/product.js';
 
 const CLIENTS_PER_KIND = 500;
@@ -87,9 +88,6 @@ async function measureNormalRequests(): Promise<number[]> {
   return took.sort((one, other) => one - other);
 }
 
-const percentileOf = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity;
-
 describe('500 simultaneous connections of each kind of slow client', () => {
   it('delay no normal request by a second or more, and are closed by the gateway without leaving uploaded files', async () => {
     await measureNormalRequests();
@@ -101,9 +99,9 @@ describe('500 simultaneous connections of each kind of slow client', () => {
         open.push(await SlowClients.open(product.gateway.port, manner));
       const during = await measureNormalRequests();
       process.stderr.write(
-        `slow clients: p50 ${percentileOf(before, 0.5).toFixed(1)} -> ${percentileOf(during, 0.5).toFixed(1)} ms, ` +
-          `p99 ${percentileOf(before, 0.99).toFixed(1)} -> ${percentileOf(during, 0.99).toFixed(1)} ms, ` +
-          `ratio of the p50 ${(percentileOf(during, 0.5) / percentileOf(before, 0.5)).toFixed(2)}\n`,
+        `slow clients: p50 ${percentile(before, 0.5).toFixed(1)} -> ${percentile(during, 0.5).toFixed(1)} ms, ` +
+          `p99 ${percentile(before, 0.99).toFixed(1)} -> ${percentile(during, 0.99).toFixed(1)} ms, ` +
+          `ratio of the p50 ${(percentile(during, 0.5) / percentile(before, 0.5)).toFixed(2)}\n`,
       );
       expect(during.at(-1)).toBeLessThan(1_000);
       await eventually(
