@@ -76,7 +76,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   ),
   patched(
     'a page with a new message ends the read',
-    'walk/head-walk.ts',
+    'walk/newest-first-walk.ts',
     'if (lastIsNew || (ids.length === 0 && count > 0)) return true;',
     'if (lastIsNew && ids.length === 0 && count > 0) return true;',
   ),
@@ -88,14 +88,14 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   ),
   patched(
     'the last page of an oldest-first list does not advance',
-    'walk/head-walk.ts',
+    'walk/oldest-first-walk.ts',
     'last !== undefined && last.count >= last.limit;',
     'last !== undefined && last.count > last.limit;',
   ),
   patched(
     'pages that shifted during a read are not read again',
-    'walk/head-walk.ts',
-    'const hasGrown = pages > 1 && (await this.repeatFirstPages(pages - 1, top.limit));',
+    'walk/newest-first-walk.ts',
+    'const hasGrown = pages > 1 && (await repeatFirstPages(walk, pages - 1, top.limit));',
     'const hasGrown = false;',
   ),
   patched(

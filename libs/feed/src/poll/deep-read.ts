@@ -2,7 +2,7 @@ import { RowMessageCollector } from '#conversations';
 import { CommittingPageReader, FailedPageRead, MAX_COMMIT_CONFLICTS } from './committing-page-reader.js';
 import type { FeedStore } from '../feed-store.js';
 import type { ContactState } from '../snapshot/contact-state.js';
-import { MAX_CONSECUTIVE_UNREADABLE_PAGES } from '../walk/head-walk.js';
+import { MAX_CONSECUTIVE_UNREADABLE_PAGES } from '../walk/walk-bounds.js';
 import { isFlagMissing, isWithinSettleTime, type KnownMessage } from '../snapshot/known-message.js';
 import { compareWithAssumedOrder, MessageOrderDetector } from '../walk/message-order-detector.js';
 import type { PageOrder } from '../walk/page-order.js';

@@ -7,7 +7,9 @@ import {
   UpstreamTimeoutError,
   UpstreamUnavailableError,
 } from '#upstream';
-import { type HeadPlan, type HeadRead, readNewestMessages } from './head-walk.js';
+import type { HeadPlan } from './head-plan.js';
+import type { HeadRead } from './head-walk.js';
+import { readNewestMessages } from './newest-messages.js';
 import type { PageOrder } from './page-order.js';
 import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-reader.js';
 import { requestForLastPage } from './page-tail.js';
@@ -338,6 +340,17 @@ describe('a read of the newest messages', () => {
     await expect(pages.head('unsorted', { failures: 6 })).rejects.toThrow(UpstreamUnavailableError);
   });
 
+  it('ends without page 2 after six failed reads if page 1 has only new messages and page 2 times out again', async () => {
+    const pages = contact('newestFirst', 45, 25);
+    pages.before = (_, page) => {
+      if (page === 2) throw new UpstreamTimeoutError(1_000);
+    };
+    await expect(pages.head('newestFirst', { failures: 5 })).rejects.toThrow(UpstreamTimeoutError);
+    const read = await pages.head('newestFirst', { failures: 6 });
+    expect(idsOf(read)).toEqual(allIds(messages(26, 45)));
+    expect(read).toMatchObject({ metNoKnownMessage: false, coversAllNew: false });
+  });
+
   it('ends if upstream ignores the page number and always returns the first page', async () => {
     const pages = contact('newestFirst', 15, 15);
     pages.known.add('gone');
@@ -434,6 +447,31 @@ describe('a read of the newest messages, after a failed read,', () => {
       expect(head).toMatchObject({ unreadable: [expect.any(String)], length: 48 });
     },
   );
+
+  it('requests a shorter first page after six failed reads if page 1 times out, halves that page after each further failed read, and later requests it right after page 1 timed out', async () => {
+    const pages = contact('newestFirst', 45, 1);
+    pages.before = (_, _page, limit) => {
+      if (limit > 6) throw new UpstreamTimeoutError(1_000);
+    };
+    await expect(pages.head('newestFirst', { failures: 5 })).rejects.toThrow(UpstreamTimeoutError);
+    expect(pages.reads).toEqual(['1/20']);
+    await expect(pages.head('newestFirst', { failures: 6 })).rejects.toThrow(UpstreamTimeoutError);
+    expect(pages.reads).toEqual(['1/20', '1/10']);
+    const read = await pages.head('newestFirst', { failures: 7 });
+    expect([pages.reads, read.headLimit]).toEqual([['1/20', '1/5'], 5]);
+    expect(idsOf(read)).toContain('m45');
+    await pages.head('newestFirst', { lastHeadLimit: 5 });
+    expect(pages.reads).toEqual(['1/20', '1/5']);
+  });
+
+  it('does not request a shorter first page if requests are held', async () => {
+    const pages = contact('newestFirst', 45, 1);
+    pages.before = () => {
+      throw new UpstreamUnavailableError('');
+    };
+    await expect(pages.head('newestFirst', { failures: 9 })).rejects.toThrow(UpstreamUnavailableError);
+    expect(pages.reads).toEqual(['1/20']);
+  });
 
   it('skips the failing first message of a newest-first list; later reads skip this message with fewer requests', async () => {
     const pages = withFailing(contact('newestFirst', 30, 2), (index) => index === 0);

@@ -1,0 +1,61 @@
+import type { HeadWalk } from './head-walk.js';
+import {
+  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
+  mayBeCausedByPageSize,
+  mayBeCausedBySingleMessage,
+  type PageRead,
+} from './page-reader.js';
+import { FAILED_READS_UNTIL_NO_CONCLUSION } from './walk-bounds.js';
+
+/**
+ * Reads page 1. If upstream fails to return the full page, perhaps because of one message, reads a smaller
+ * first page.
+ */
+export async function takeFirstPage(walk: HeadWalk): Promise<PageRead> {
+  const limit = walk.headLimit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+  const { lastHeadLimit, failures } = walk.plan;
+  const halves = failures === 0 ? [limit >> 1] : [limit >> 1, limit >> 2, limit >> 3, 1];
+  const parts = lastHeadLimit === undefined ? halves : [lastHeadLimit, ...halves];
+  let failure: unknown;
+  for (const part of [limit, ...new Set(parts)]) {
+    if (part < 1) continue;
+    try {
+      const read = await walk.pages.takeWhole(1, part);
+      if (part < limit) walk.headLimit = part;
+      return walk.withOrderChecked(read);
+    } catch (error) {
+      if (!mayBeCausedBySingleMessage(error)) return takeShorterFirstPage(walk, limit, error);
+      failure ??= error;
+      if (part === 1 && walk.isMessageSuspected()) return takeAfterFirstMessage(walk, failure);
+    }
+  }
+  throw failure;
+}
+
+/**
+ * Reads page 1 with a smaller limit after a request without a complete reply, such as a timeout: with the limit that
+ * was needed before, or, after many failed reads, with a limit that each further failed read halves. Makes one request,
+ * because each may take as long as the timeout.
+ * @throws `failure` if no smaller limit is to be tried
+ */
+async function takeShorterFirstPage(walk: HeadWalk, limit: number, failure: unknown): Promise<PageRead> {
+  const { lastHeadLimit = limit, failures } = walk.plan;
+  const halvings = Math.max(failures - FAILED_READS_UNTIL_NO_CONCLUSION + 1, 0);
+  const shorter = Math.max(Math.min(lastHeadLimit, limit) >> halvings, 1);
+  if (shorter >= limit || !mayBeCausedByPageSize(failure)) throw failure;
+  const read = await walk.pages.takeWhole(1, shorter);
+  walk.headLimit = shorter;
+  return walk.withOrderChecked(read);
+}
+
+/** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
+async function takeAfterFirstMessage(walk: HeadWalk, failure: unknown): Promise<PageRead> {
+  const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+  // If the list has more messages than the longest page so far, the length of that page is the maximum page
+  // length of upstream.
+  const isCapped = walk.length > walk.pages.pageSize;
+  const size = isCapped ? Math.min(limit, walk.pages.pageSize) : limit;
+  const read = await walk.pages.takeParts({ page: 1, limit }, size, failure, true);
+  walk.headLimit = 1;
+  return walk.withOrderChecked(read);
+}

@@ -1,0 +1,51 @@
+import type { HeadWalk } from './head-walk.js';
+import {
+  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
+  mayBeCausedByPageSize,
+  mayBeCausedBySingleMessage,
+  type PageRead,
+} from './page-reader.js';
+import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES } from './walk-bounds.js';
+
+/**
+ * Returns true if no message that was read is known, although many messages of the contact are. A newest-first list
+ * has then been read on already; see {@link readFurtherPages}.
+ */
+export function mayBeReplaced(walk: HeadWalk): boolean {
+  const { knowsMany, isFirst } = walk.plan;
+  const { seen, knownCount } = walk.pages;
+  return knowsMany && !isFirst && walk.order !== 'newestFirst' && seen.size > 0 && knownCount === 0;
+}
+
+/**
+ * Reads the list from page 1 until a page contains a known message or the list ends. Sets {@link metNoKnownMessage}
+ * if the list ends first.
+ */
+export async function lookForKnownMessage(walk: HeadWalk): Promise<void> {
+  walk.pages.beginPass();
+  try {
+    let last: PageRead | undefined;
+    let unreadable = 0;
+    for (let page = 1; page <= MAX_PAGES && unreadable < MAX_CONSECUTIVE_UNREADABLE_PAGES; page += 1) {
+      const read = await walk.take(page, walk.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE);
+      if (walk.pages.knownCount > 0) return;
+      unreadable = read.ids.length === 0 ? unreadable + 1 : 0;
+      if (read.count > 0 && (!read.repeats || read.ids.length === 0)) last = read;
+      else if (read.count > 0 || last === undefined || !(await walk.pages.continuesAfter(last, page))) {
+        walk.metNoKnownMessage = true;
+        return;
+      }
+    }
+  } catch (error) {
+    if (!mayBeCausedByPageSize(error)) throw error;
+    // Upstream may fail to return a page that is as large as those of another contact.
+    if (walk.limit !== undefined && walk.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
+      walk.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+      return lookForKnownMessage(walk);
+    }
+    // A page that upstream always fails to return must not stop the polls. After other errors, a later poll looks
+    // again.
+    const isMessageFault = walk.isMessageSuspected() && mayBeCausedBySingleMessage(error);
+    if (!isMessageFault && !walk.mustEndWithoutPage(error)) throw error;
+  }
+}

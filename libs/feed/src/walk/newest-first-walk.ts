@@ -1,0 +1,127 @@
+import { takeFirstPage } from './first-page.js';
+import type { HeadWalk } from './head-walk.js';
+import { maxPlaces } from './message-order-detector.js';
+import {
+  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
+  LARGE_PAGE_LIMIT,
+  mayBeCausedByPageSize,
+  type PageRead,
+} from './page-reader.js';
+import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES, MAX_REPEATS } from './walk-bounds.js';
+
+/** Reads a newest-first list from page 1 on, until a page ends in a known message or the list ends. */
+export async function readNewestFirst(walk: HeadWalk): Promise<void> {
+  const first = await takeFirstPage(walk);
+  walk.setHeadFromTop(first);
+  if (walk.order === 'unsorted') {
+    walk.settleWithoutOrder(first);
+    return;
+  }
+  if (!mayMoreBeNew(walk, first)) return;
+  const isShort = first.count < walk.pages.pageSize && walk.headLimit === undefined;
+  if (walk.plan.known === 0 && isShort) return;
+  await readFurtherPages(walk, first);
+}
+
+/**
+ * Returns true if the next page may contain more new messages: the last message of this page is new, or no message
+ * of this page is readable. If messages are misplaced, new messages may also follow a few known ones.
+ */
+export function mayMoreBeNew(walk: HeadWalk, { lastIsNew, ids, count }: PageRead): boolean {
+  if (lastIsNew || (ids.length === 0 && count > 0)) return true;
+  const { knownCount, pageSize } = walk.pages;
+  return walk.hasMisplacedMessages && !walk.showsEnd && knownCount <= maxPlaces(pageSize);
+}
+
+/**
+ * Reads the pages after page 1, until a page ends in a known message or the list ends. Called if page 2 may
+ * contain more new messages; see {@link mayMoreBeNew}.
+ */
+export async function readFurtherPages(walk: HeadWalk, first: PageRead): Promise<void> {
+  const top = await enlarged(walk, first);
+  let last = top;
+  let pages = 1;
+  let unreadable = top.ids.length === 0 ? 1 : 0;
+  let ended = false;
+  let endRepeats = false;
+  while (mayMoreBeNew(walk, last) && !ended) {
+    if (pages >= MAX_PAGES || unreadable >= MAX_CONSECUTIVE_UNREADABLE_PAGES) {
+      walk.coversAllNew = false;
+      break;
+    }
+    const next = await takeNext(walk, pages + 1, top.limit);
+    if (next === undefined) {
+      walk.coversAllNew = false;
+      break;
+    }
+    pages += 1;
+    if (next.count === 0) {
+      if (await walk.pages.continuesAfter(last, pages)) continue;
+      ended = true;
+    } else if (next.repeats && next.ids.length > 0) {
+      ended = true;
+      endRepeats = true;
+    }
+    unreadable = next.ids.length === 0 ? unreadable + 1 : 0;
+    if (!ended) last = next;
+  }
+  const hasGrown = pages > 1 && (await repeatFirstPages(walk, pages - 1, top.limit));
+  // A page that repeats the previous one is usually the end of the list, because some services return the
+  // last page again and again. But if the list grew by a whole page between the two requests, the list goes
+  // on, and more new messages may follow.
+  if (endRepeats && hasGrown) walk.coversAllNew = false;
+  walk.metNoKnownMessage = ended && !(endRepeats && hasGrown);
+}
+
+/** Returns the page; undefined if it cannot be read and the read must end without it. */
+async function takeNext(walk: HeadWalk, page: number, limit: number): Promise<PageRead | undefined> {
+  try {
+    return await walk.take(page, limit);
+  } catch (error) {
+    if (!walk.mustEndWithoutPage(error)) throw error;
+    return undefined;
+  }
+}
+
+/**
+ * Reads page 1 again with {@link LARGE_PAGE_LIMIT}. Returns `first` unchanged if `first` is not full, if page 1
+ * needs a reduced limit, if upstream is known not to honour the large limit, or if upstream fails to return the
+ * larger page.
+ */
+async function enlarged(walk: HeadWalk, first: PageRead): Promise<PageRead> {
+  if (
+    walk.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE ||
+    walk.headLimit !== undefined ||
+    first.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE
+  )
+    return first;
+  try {
+    const larger = await walk.take(1, LARGE_PAGE_LIMIT);
+    walk.limit =
+      larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+    walk.setHeadFromTop(larger);
+    return { ...larger, limit: walk.limit };
+  } catch (error) {
+    if (!mayBeCausedByPageSize(error)) throw error;
+    walk.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+    return first;
+  }
+}
+
+/**
+ * Reads the first pages again until a repetition finds no further new message, because messages may have
+ * moved from page to page between two requests. Returns true if a repetition found a further new message.
+ */
+async function repeatFirstPages(walk: HeadWalk, count: number, limit: number): Promise<boolean> {
+  for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
+    let foundNew = false;
+    for (let page = 1; page <= count; page += 1) {
+      const read = await walk.take(page, limit);
+      if (page === 1) walk.setHeadFromTop(read);
+      foundNew ||= read.newIds.length > 0;
+    }
+    if (!foundNew) return looks > 0;
+  }
+  walk.coversAllNew = false;
+  return true;
+}

@@ -1,0 +1,30 @@
+import type { HeadPlan } from './head-plan.js';
+import { type HeadRead, HeadWalk, type WalkSource } from './head-walk.js';
+import { lookForKnownMessage, mayBeReplaced } from './known-message-search.js';
+import { readNewestFirst } from './newest-first-walk.js';
+import { readOldestFirst } from './oldest-first-walk.js';
+import { readUnknownOrder } from './unknown-order-walk.js';
+
+/**
+ * Reads the new messages of a contact. Which pages are read depends on the order of the list:
+ *
+ * - Newest first: from page 1 on, until a page ends in a known message or the list ends.
+ * - Oldest first: from the page that was the last one at the previous read to the end of the list.
+ * - Other orders: page 1. This is enough only if the page contains the whole list.
+ *
+ * If none of these messages is known although many messages of the contact are, reads on until a known message is met
+ * or the list ends, because upstream may have replaced all messages of the contact.
+ *
+ * A message is new if the snapshot does not contain it. Costs one request in most cases. Several pages are
+ * read only if more new messages may follow the first page. Messages may move from one page to another
+ * between two requests, so all of these pages except the last are read again, until a repetition finds no
+ * further new message.
+ */
+export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
+  const walk = new HeadWalk(source, plan);
+  if (walk.order === 'oldestFirst') await readOldestFirst(walk);
+  else if (walk.order === 'newestFirst') await readNewestFirst(walk);
+  else await readUnknownOrder(walk);
+  if (mayBeReplaced(walk)) await lookForKnownMessage(walk);
+  return walk.result();
+}

@@ -1,0 +1,85 @@
+import { takeFirstPage } from './first-page.js';
+import { firstPageLimitOf } from './head-plan.js';
+import type { HeadWalk } from './head-walk.js';
+import { messageOrderOf } from './message-order-detector.js';
+import { mayMoreBeNew, readFurtherPages } from './newest-first-walk.js';
+import {
+  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
+  LARGE_PAGE_LIMIT,
+  mayBeCausedByPageSize,
+  type PageRead,
+} from './page-reader.js';
+import { MAX_REPEATS } from './walk-bounds.js';
+
+/**
+ * Reads page 1 of a list whose order is not known. This is enough for a list with one page. For a longer
+ * list, a read of all pages usually follows.
+ */
+export async function readUnknownOrder(walk: HeadWalk): Promise<void> {
+  const large = firstPageLimitOf(walk.plan) === LARGE_PAGE_LIMIT;
+  const first = large ? await takeLarge(walk) : await takeFirstPage(walk);
+  walk.setHeadFromTop(first);
+  await checkEndOfLargePage(walk, first);
+  const showsAll = walk.showsAll(first);
+  const seen = messageOrderOf(first.items, walk.pages.pageSize);
+  const showsOrder = walk.order === 'unknown' && (!walk.plan.isFirst || walk.plan.known === 0);
+  if (showsOrder && seen.order === 'newestFirst') {
+    walk.order = seen.order;
+    walk.hasMisplacedMessages ||= seen.hasMisplacedMessages;
+    // If the whole list seems to be new although many messages are known, page 2 shows whether they were replaced.
+    const needsFurtherPages = mayMoreBeNew(walk, first) && (!showsAll || walk.plan.knowsMany);
+    if (!walk.plan.isFirst && needsFurtherPages) await readFurtherPages(walk, first);
+    return;
+  }
+  if (showsAll) walk.settleWithoutOrder(first);
+  else if (showsOrder && seen.order === 'oldestFirst' && !walk.plan.isFirst) {
+    walk.hasMisplacedMessages ||= seen.hasMisplacedMessages;
+    await readSecond(walk, first);
+  } else walk.coversAllNew = false;
+}
+
+/**
+ * Reads page 2 if page 1 has more messages than the documented maximum, but fewer than requested. Page 2 shows
+ * whether the list ends with page 1, or whether upstream never returns more messages per page than page 1 has.
+ */
+async function checkEndOfLargePage(walk: HeadWalk, first: PageRead): Promise<void> {
+  const { count, limit } = first;
+  if (walk.showsEnd || count <= DOCUMENTED_MAX_MESSAGES_PER_PAGE || count >= limit) return;
+  try {
+    const second = await walk.take(2, limit);
+    walk.showsEnd = second.count === 0 || (second.repeats && second.ids.length > 0);
+  } catch (error) {
+    // A message on page 2 that upstream fails to return must not stop the polls. A read of all pages skips it.
+    if (!mayBeCausedByPageSize(error)) throw error;
+  }
+}
+
+/**
+ * Finds out whether page 1 of a list that seems to be oldest first is the whole list. Reads page 2 and then
+ * page 1 again. If page 2 is empty and page 1 contains no further new message, page 1 is the whole list.
+ */
+async function readSecond(walk: HeadWalk, first: PageRead): Promise<void> {
+  let top = first;
+  for (let looks = 0; looks < MAX_REPEATS && top.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE; looks += 1) {
+    const second = await walk.take(2, top.limit);
+    if (second.count > 0) break;
+    top = await walk.take(1, top.limit);
+    if (top.newIds.length > 0) continue;
+    walk.order = 'oldestFirst';
+    walk.setHeadFromTail(0, 0, [top]);
+    return;
+  }
+  walk.coversAllNew = false;
+}
+
+/** Reads page 1 with {@link LARGE_PAGE_LIMIT}. */
+async function takeLarge(walk: HeadWalk): Promise<PageRead> {
+  try {
+    return await walk.take(1, LARGE_PAGE_LIMIT);
+  } catch (error) {
+    // Upstream may no longer accept `LARGE_PAGE_LIMIT`, so page 1 is requested with the documented limit.
+    if (!mayBeCausedByPageSize(error)) throw error;
+    walk.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+    return takeFirstPage(walk);
+  }
+}
