@@ -41,7 +41,7 @@ describe('the console text of a log line', () => {
     ).toBe('error: stopped');
   });
 
-  it('is absent for other levels, and for a line that is not JSON', () => {
+  it('is absent for a line of the level `info`, and for a line that is not JSON', () => {
     expect(
       consoleLineOf(
         logLineOf((logger) => {

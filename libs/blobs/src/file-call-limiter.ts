@@ -52,7 +52,10 @@ export class FileCallLimiter {
     }
   }
 
-  /** Makes a call as soon as fewer than {@link MAX_CALLS} are running, however long that takes. Ignores its error. */
+  /**
+   * Waits, without a time limit, until fewer than {@link MAX_CALLS} calls are running, then makes the call. An error of
+   * the call is ignored.
+   */
   async runLater(call: () => Promise<unknown>): Promise<void> {
     await this.turn(true);
     await this.begun(call).catch(ignore);

@@ -15,7 +15,8 @@ export interface EventOptions {
    * `now` for new events only. By default, new events only.
    */
   after?: string | undefined;
-  /** Event types or patterns, for example `['message.*']`. By default, all types of stored events. */
+  /** Event types or patterns, for example `['message.*']`. By default, all types except `conversation.updated` and
+   * `send.updated`. */
   types?: readonly string[] | undefined;
   /** If set, the stream returns only events of this contact. */
   contactId?: string | undefined;

@@ -145,7 +145,7 @@ describe('a webhook', () => {
     }
   });
 
-  it('can be changed and removed even if its pending deliveries cannot be ended at once', async () => {
+  it('can be changed and removed even if the step that ends its pending deliveries fails', async () => {
     const byHand = await ByHand.of(1);
     on.harness.deliveries.endPending = () => Promise.reject(new Error('Redis does not answer'));
     const changed = await on.harness.endpoints.change(ACCOUNT, byHand.id, { enabled: false });

@@ -247,7 +247,7 @@ describe('Messages of a contact', () => {
     expect(problem.errors?.map(({ field }) => field)).toEqual([query.split('=')[0]]);
   });
 
-  it('cannot be read with a page or limit that occurs twice', async () => {
+  it('are not returned if the query parameter `limit` occurs twice', async () => {
     const problem = await problemOf(await gateway.fetch('/v1/contacts/a/messages?page=1&limit=2&limit=2'));
     expect(problem.errors).toEqual([{ field: 'limit', message: 'must occur only once in the request' }]);
   });

@@ -151,7 +151,7 @@ describe('JSON bodies that callers send at the same time', () => {
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
       expect(JSON.parse(await textOf(refused))).toMatchObject({
         code: 'rate_limited',
-        detail: 'The token has reached its limit of memory for JSON bodies.',
+        detail: 'The token has reached its limit of memory for JSON request bodies.',
       });
       expect(await statusWith({ token }, PADDED)).toBe(429);
       expect(await statusWith({ token }, JSON.stringify(SEND))).toBe(200);
@@ -195,7 +195,7 @@ describe('JSON bodies that callers send at the same time', () => {
     const refused = await Promise.race(started.map(({ response }) => response));
     expect(refused.statusCode).toBe(429);
     expect(JSON.parse(await textOf(refused))).toMatchObject({
-      detail: 'The account has reached its limit of memory for JSON bodies.',
+      detail: 'The account has reached its limit of memory for JSON request bodies.',
     });
     for (const { call } of started) call.destroy();
     await eventually('a large body is accepted', async () => (await statusWith({}, PADDED)) === 200);

@@ -33,8 +33,8 @@ export interface MessagesWithoutGap {
   /** All wanted messages that are newer than {@link edge}, newest first. */
   messages: readonly PlacedMessage[];
   /**
-   * Every wanted message that is newer than this position was found. Undefined if the list's oldest message was
-   * found, too.
+   * Position down to which no wanted message is missing: {@link messages} contains all that are newer. Undefined if
+   * they reach to the oldest message of the list.
    */
   edge: Position | undefined;
   /** The oldest of the pages that {@link joinPagesWithoutGap} used. Undefined if it used none. */

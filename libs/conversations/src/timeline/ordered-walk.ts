@@ -74,7 +74,8 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
 
 /**
  * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests`
- * requests. Ends as soon as half of the wanted messages are found, because each further page costs a request.
+ * requests. Each page costs a request, so the read ends as soon as at least half of the wanted messages are found; the
+ * caller gets the others with the next page of the timeline.
  * @throws {CannotReadInTimeOrderError}
  * @throws {MessagesUnavailableError} if no page could be read
  */

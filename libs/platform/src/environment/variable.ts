@@ -205,14 +205,14 @@ export function HttpAddressWithoutCredentials(example: string): PropertyDecorato
   });
 }
 
-/** Decorator of a variable that must be `size` bytes in base64. The value becomes a Buffer. */
+/** Decorator of a variable in base64 that must decode to `size` bytes. The value becomes a Buffer. */
 export function Base64Bytes(size: number): PropertyDecorator {
   return variable(`${size} bytes in base64`, '$(openssl rand -base64 32)', (text) => bytesOf(text, size));
 }
 
 /**
- * Decorator of a variable that must be values of `bytesPerValue` bytes each in base64, separated by commas. The values
- * become Buffers. Empty text gives an empty list.
+ * Decorator of a variable that is a list of values in base64, separated by commas. Each value must decode to
+ * `bytesPerValue` bytes, and becomes a Buffer. Empty text gives an empty list.
  */
 export function Base64BytesList(bytesPerValue: number): PropertyDecorator {
   return variable(

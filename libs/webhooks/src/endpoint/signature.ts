@@ -8,7 +8,7 @@ export function generateSigningSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** Returns the signing key of a secret: the raw bytes of the secret. */
+/** Returns the signing key of a secret: the bytes that the base64 text after `whsec_` stands for. */
 export function signingKeyOf(secret: string): KeyObject {
   return createSecretKey(secret.slice(PREFIX.length), 'base64');
 }
