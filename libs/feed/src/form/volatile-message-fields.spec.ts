@@ -327,4 +327,9 @@ describe('the stored list of message fields that change at every read', () => {
     expect(unpackVolatileMessageFields(Buffer.from([1, 1, 0x10]))).toEqual(new Map());
     expect(unpackVolatileMessageFields(undefined)).toEqual(new Map());
   });
+
+  it('keeps a muted field whose streak is longer than those of this build, as some older builds stored it', () => {
+    const [field, streak] = [...unpackVolatileMessageFields(Buffer.from([1, 0x11, 0x70, 0]))][0] ?? [];
+    expect([field, streak?.muted, streak?.length]).toEqual([1, true, 4]);
+  });
 });

@@ -265,7 +265,8 @@ function unpack(bytes: Buffer): VolatileMessageFields {
     const [head, counts, count] = [packed.byte(), packed.byte(), packed.byte()];
     const field = head & (MUTED - 1);
     const streak = {
-      length: counts >> 4,
+      // Builds of 27 November 2026 stored longer streaks, which mean the same as the longest of this build.
+      length: Math.min(counts >> 4, THRESHOLDS.emittedReads + 2),
       unchangedReads: counts & 15,
       muted: (head & MUTED) !== 0,
       isCommon: (head & COMMON) !== 0,
@@ -274,7 +275,7 @@ function unpack(bytes: Buffer): VolatileMessageFields {
     if (field >= FINGERPRINT_FIELDS.length || count > THRESHOLDS.samples) {
       throw new DamagedSnapshotError();
     }
-    if (streak.length === 0 || streak.length > THRESHOLDS.emittedReads + 2) throw new DamagedSnapshotError();
+    if (streak.length === 0) throw new DamagedSnapshotError();
     const samples = Array.from({ length: count }, () => ({
       elementHash: packed.bits16(),
       value: packed.bits16(),
