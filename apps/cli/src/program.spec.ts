@@ -148,6 +148,28 @@ describe('the command login without a terminal and without --url', () => {
   });
 });
 
+describe('the commands login and logout', () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tidings-logout-'));
+    environment = { XDG_CONFIG_HOME: folder };
+    answer = (_, response) => response.end('{"account":"default"}');
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('say which profile is current from now on, and how to choose one if none is', async () => {
+    for (const profile of ['prod', 'staging']) {
+      stdin = Readable.from(['tk_new\n']);
+      const { stdout } = await run('--profile', profile, '--url', urlOfServer(), 'login');
+      expect(stdout).toContain(`The current profile is ${profile}.`);
+    }
+    expect((await run('logout')).stdout).toContain('No profile is current now');
+    await expect(run('logout')).rejects.toThrow('no profile is current; name one of: prod');
+    expect((await run('logout', 'prod')).stdout).not.toContain('current');
+  });
+});
+
 describe('a command with --json', () => {
   it('prints a JSON object with the delivery id and the error for each delivery that cannot be retried', async () => {
     answer = ({ url = '' }, response) => {

@@ -55,15 +55,32 @@ async function signIn(context: CommandContext): Promise<undefined> {
   await context.profiles.save(name, { url, apiKey });
   context.output.result(
     { profile: name, url, account },
-    `Signed in to ${url}, account ${account}, as profile ${name}.`,
+    `Signed in to ${url}, account ${account}. The current profile is ${name}.`,
   );
 }
 
 async function signOut(context: CommandContext, profile: string | undefined): Promise<undefined> {
-  const name = profile ?? context.selected.profile ?? (await context.profiles.read()).current;
-  if (!(await context.profiles.remove(name)))
-    throw new CommandFault(`there is no profile ${name}`, ExitCode.failure);
-  context.output.result({ removed: name }, `Deleted the profile ${name}. The API key itself stays valid.`);
+  const name = profile ?? context.selected.profile ?? (await currentProfile(context));
+  const { current, profiles } = await context.profiles.remove(name);
+  const deleted = `Deleted the profile ${name}. The API key itself stays valid.`;
+  const isNoneCurrent = current === '' && Object.keys(profiles).length > 0;
+  context.output.result(
+    { removed: name },
+    isNoneCurrent
+      ? `${deleted}\nNo profile is current now. To choose one: tidings profiles use <profile>`
+      : deleted,
+  );
+}
+
+/** Returns the name of the current profile. @throws {CommandFault} if none is current */
+async function currentProfile({ profiles: store }: CommandContext): Promise<string> {
+  const { current, profiles } = await store.read();
+  if (Object.hasOwn(profiles, current)) return current;
+  const names = Object.keys(profiles);
+  throw new CommandFault(
+    names.length === 0 ? 'no profile is stored' : `no profile is current; name one of: ${names.join(', ')}`,
+    ExitCode.failure,
+  );
 }
 
 async function listProfiles({ output, profiles }: CommandContext): Promise<undefined> {

@@ -60,6 +60,15 @@ describe('the connection of a command to a gateway', () => {
     );
   });
 
+  it('is the gateway that npm start runs again after the current profile is removed, even if other profiles are stored', async () => {
+    const local = { TIDINGS_CHECKOUT_KEY: 'tk_local', TIDINGS_CHECKOUT_URL: 'http://127.0.0.1:3000' };
+    for (const name of ['default', 'prod', 'staging']) await store.save(name, MAIN);
+    await store.remove('prod');
+    expect(await findConnection({}, local, store)).toEqual(MAIN);
+    await store.remove('staging');
+    expect(await findConnection({}, local, store)).toMatchObject({ apiKey: 'tk_local' });
+  });
+
   it.each(['tidings.internal', 'ftp://tidings.internal', 'https://user:secret@tidings.internal'])(
     'is rejected for the invalid address %s',
     async (url) => {

@@ -12,7 +12,7 @@ export interface Profile {
 
 /** The stored profiles, by name. */
 export interface Profiles {
-  /** Name of the profile that is used unless another is named. */
+  /** Name of the profile that is used unless another is named. Empty, or the name of no profile, if none is current. */
   current: string;
   profiles: Readonly<Record<string, Profile>>;
 }
@@ -60,16 +60,21 @@ export class ProfileStore {
     await this.write({ current: name, profiles: { ...profiles, [name]: profile } });
   }
 
-  /** Removes a profile. Returns false if there is none with this name. */
-  async remove(name: string): Promise<boolean> {
+  /**
+   * Removes a profile. If it is the current one, none is current afterwards: commands must not go to another gateway
+   * without being asked to.
+   * @returns the profiles that are left
+   * @throws {CommandFault} if there is none with this name
+   */
+  async remove(name: string): Promise<Profiles> {
     const { current, profiles } = await this.read();
-    if (!Object.hasOwn(profiles, name)) return false;
-    const left = Object.fromEntries(Object.entries(profiles).filter(([each]) => each !== name));
-    await this.write({
-      current: current === name ? (Object.keys(left)[0] ?? 'default') : current,
-      profiles: left,
-    });
-    return true;
+    if (!Object.hasOwn(profiles, name)) throw unknownProfile(name, profiles);
+    const left = {
+      current: current === name ? '' : current,
+      profiles: Object.fromEntries(Object.entries(profiles).filter(([each]) => each !== name)),
+    };
+    await this.write(left);
+    return left;
   }
 
   /** Makes a profile the current one. @throws {CommandFault} if there is none with this name */
