@@ -69,6 +69,14 @@ describe('the connection of a command to a gateway', () => {
     expect(await findConnection({}, local, store)).toMatchObject({ apiKey: 'tk_local' });
   });
 
+  it('does not need the stored profiles if TIDINGS_URL and TIDINGS_API_KEY are set, so it works with an unreadable home', async () => {
+    const environment = { TIDINGS_URL: MAIN.url, TIDINGS_API_KEY: MAIN.apiKey };
+    await store.save('main', { url: 'https://elsewhere.example', apiKey: 'tk_other' });
+    await chmod(store.path, 0o644);
+    expect(await findConnection({}, environment, store)).toEqual(MAIN);
+    await expect(findConnection({ profile: 'main' }, environment, store)).rejects.toThrow('chmod 600');
+  });
+
   it.each(['tidings.internal', 'ftp://tidings.internal', 'https://user:secret@tidings.internal'])(
     'is rejected for the invalid address %s',
     async (url) => {
@@ -87,6 +95,11 @@ describe('the file with the profiles of the command line', () => {
     await chmod(store.path, 0o600);
     await writeFile(store.path, '{"current":"main","profiles":{"main":{"url":1}}}');
     await expect(store.read()).rejects.toThrow('is damaged');
+  });
+
+  it('contains no profile if its folder is below something that is no folder, such as the home /dev/null', async () => {
+    const { profiles } = await ProfileStore.ofUser({ HOME: '/dev/null' }).read();
+    expect(profiles).toEqual({});
   });
 
   it('rejects a profile name that is a path, and accepts the name __proto__', async () => {

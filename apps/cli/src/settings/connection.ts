@@ -35,6 +35,9 @@ export async function findConnection(
 ): Promise<Profile> {
   const { url, profile: name } = selectionOf(selection, environment);
   const key = nonEmpty(environment['TIDINGS_API_KEY']);
+  // The profiles of a service may be unreadable, for example because its home directory is not its own.
+  if (url !== undefined && key !== undefined && name === undefined)
+    return { url: originOf(url), apiKey: key };
   const stored = await findProfile(name, store);
   const localUrl = localUrlOf(environment);
   const address = originOf(url ?? stored?.url ?? localUrl);

@@ -42,8 +42,7 @@ export class ProfileStore {
         );
       text = await readFile(this.path, 'utf8');
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-        return { current: 'default', profiles: {} };
+      if (isAbsent(error)) return { current: 'default', profiles: {} };
       throw error;
     }
     const stored = parse(text);
@@ -108,6 +107,11 @@ export function unknownProfile(name: string, profiles: Profiles['profiles']): Co
   return new CommandFault(
     `there is no profile ${name}; ${names.length === 0 ? 'sign in with `tidings login`' : `stored: ${names.join(', ')}`}`,
   );
+}
+
+/** Returns true for the error of a file that does not exist; its folder may be below something that is no folder. */
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
 function parse(text: string): Profiles | undefined {
