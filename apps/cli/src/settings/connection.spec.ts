@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findConnection } from './connection.js';
@@ -100,6 +100,22 @@ describe('the file with the profiles of the command line', () => {
   it('contains no profile if its folder is below something that is no folder, such as the home /dev/null', async () => {
     const { profiles } = await ProfileStore.ofUser({ HOME: '/dev/null' }).read();
     expect(profiles).toEqual({});
+  });
+
+  it('keeps every profile that is stored or removed at the same time as others', async () => {
+    await store.save('old', MAIN);
+    const names = Array.from({ length: 10 }, (_, index) => `p${index}`);
+    await Promise.all([store.remove('old'), ...names.map((name) => store.save(name, MAIN))]);
+    expect(Object.keys((await store.read()).profiles).toSorted()).toEqual(names);
+    expect(await readdir(folder)).toEqual(['profiles.json']);
+  });
+
+  it('says which file to delete if a command that ended unexpectedly left its lock', async () => {
+    const impatient = new ProfileStore(store.path, 1);
+    await writeFile(`${store.path}.lock`, '');
+    await expect(impatient.save('main', MAIN)).rejects.toThrow(
+      `if no other one runs, delete ${store.path}.lock`,
+    );
   });
 
   it('rejects a profile name that is a path, and accepts the name __proto__', async () => {

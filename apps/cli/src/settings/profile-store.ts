@@ -1,6 +1,8 @@
 import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ExitCode } from '../exit-code.js';
 import { CommandFault } from '../failure.js';
 
 /** A gateway that the user has signed in to. */
@@ -18,10 +20,16 @@ export interface Profiles {
 }
 
 const NAME = /^[\w.-]{1,64}$/;
+/** How long to wait until no other command changes the profiles, in milliseconds. A change takes some milliseconds. */
+const LOCK_TIMEOUT_MS = 10_000;
+const LOCK_CHECK_MS = 20;
 
 /** Keeps the profiles in a file that only its owner can read. */
 export class ProfileStore {
-  constructor(readonly path: string) {}
+  constructor(
+    readonly path: string,
+    private readonly lockTimeoutMs = LOCK_TIMEOUT_MS,
+  ) {}
 
   /** Returns the store of this user: in `$XDG_CONFIG_HOME`, or in `~/.config`. */
   static ofUser(environment: NodeJS.ProcessEnv): ProfileStore {
@@ -55,8 +63,7 @@ export class ProfileStore {
   async save(name: string, profile: Profile): Promise<void> {
     if (!NAME.test(name))
       throw new CommandFault('a profile name has 1 to 64 letters, digits, dots, hyphens or underscores');
-    const { profiles } = await this.read();
-    await this.write({ current: name, profiles: { ...profiles, [name]: profile } });
+    await this.change(({ profiles }) => ({ current: name, profiles: { ...profiles, [name]: profile } }));
   }
 
   /**
@@ -66,25 +73,57 @@ export class ProfileStore {
    * @throws {CommandFault} if there is none with this name
    */
   async remove(name: string): Promise<Profiles> {
-    const { current, profiles } = await this.read();
-    if (!Object.hasOwn(profiles, name)) throw unknownProfile(name, profiles);
-    const left = {
-      current: current === name ? '' : current,
-      profiles: Object.fromEntries(Object.entries(profiles).filter(([each]) => each !== name)),
-    };
-    await this.write(left);
-    return left;
+    return await this.change(({ current, profiles }) => {
+      if (!Object.hasOwn(profiles, name)) throw unknownProfile(name, profiles);
+      return {
+        current: current === name ? '' : current,
+        profiles: Object.fromEntries(Object.entries(profiles).filter(([each]) => each !== name)),
+      };
+    });
   }
 
   /** Makes a profile the current one. @throws {CommandFault} if there is none with this name */
   async use(name: string): Promise<void> {
-    const { profiles } = await this.read();
-    if (!Object.hasOwn(profiles, name)) throw unknownProfile(name, profiles);
-    await this.write({ current: name, profiles });
+    await this.change(({ profiles }) => {
+      if (!Object.hasOwn(profiles, name)) throw unknownProfile(name, profiles);
+      return { current: name, profiles };
+    });
+  }
+
+  /** Changes what is stored, and returns it. A change that another command makes meanwhile is not lost. */
+  private async change(changed: (stored: Profiles) => Profiles): Promise<Profiles> {
+    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+    const lock = `${this.path}.lock`;
+    await this.take(lock);
+    try {
+      const profiles = changed(await this.read());
+      await this.write(profiles);
+      return profiles;
+    } finally {
+      await rm(lock, { force: true });
+    }
+  }
+
+  /** Creates the lock file as soon as there is none. @throws {CommandFault} if it stays */
+  private async take(lock: string): Promise<void> {
+    const deadline = performance.now() + this.lockTimeoutMs;
+    for (;;) {
+      try {
+        await (await open(lock, 'wx', 0o600)).close();
+        return;
+      } catch (error) {
+        if (codeOf(error) !== 'EEXIST') throw error;
+      }
+      if (performance.now() > deadline)
+        throw new CommandFault(
+          `another command seems to change the profiles; if no other one runs, delete ${lock}`,
+          ExitCode.failure,
+        );
+      await sleep(LOCK_CHECK_MS);
+    }
   }
 
   private async write(profiles: Profiles): Promise<void> {
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     const draft = `${this.path}.${process.pid}.tmp`;
     try {
       const file = await open(draft, 'w', 0o600);
@@ -111,7 +150,12 @@ export function unknownProfile(name: string, profiles: Profiles['profiles']): Co
 
 /** Returns true for the error of a file that does not exist; its folder may be below something that is no folder. */
 function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
+}
+
+/** Returns the code of an error of the file system, or an empty text. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 function parse(text: string): Profiles | undefined {
