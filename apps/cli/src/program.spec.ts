@@ -140,6 +140,14 @@ describe('the command login without a terminal and without --url', () => {
     expect(await key('staging')).toBe('tk_new');
   });
 
+  it('rejects an invalid profile name before it asks for the key or makes a request', async () => {
+    stdin = new Readable({ read: () => undefined });
+    await expect(run('--profile', 'a/b', '--url', urlOfServer(), 'login')).rejects.toThrow(
+      'a profile name has',
+    );
+    expect(requests).toEqual([]);
+  });
+
   it('sends the key of a new profile to the gateway that npm start runs', async () => {
     environment['TIDINGS_CHECKOUT_URL'] = urlOfServer();
     await run('login');

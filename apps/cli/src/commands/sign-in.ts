@@ -7,6 +7,7 @@ import { action, type CommandContext, type Terminal } from '../command-context.j
 import { ExitCode } from '../exit-code.js';
 import { CommandFault } from '../failure.js';
 import { localUrlOf, originOf } from '../settings/connection.js';
+import { assertProfileName } from '../settings/profile-store.js';
 
 /** Adds `login`, `logout` and `profiles`: where keys are kept, so that none stands on a command line. */
 export function addSignIn(program: Command, terminal: Terminal): void {
@@ -45,6 +46,7 @@ export function addSignIn(program: Command, terminal: Terminal): void {
 
 async function signIn(context: CommandContext): Promise<undefined> {
   const name = context.selected.profile ?? 'default';
+  assertProfileName(name);
   const url = originOf(context.selected.url ?? (await askForUrl(context, name)));
   const apiKey = await askForKey(context);
   const tidings = new Tidings({ baseUrl: url, apiKey });
@@ -109,6 +111,7 @@ async function askForUrl({ profiles: store, terminal }: CommandContext, name: st
   const answer = await ask({
     message: 'Address of the gateway',
     initialValue: suggested,
+    output: process.stderr,
     signal: terminal.signal,
   });
   if (isCancel(answer)) throw new CommandFault('cancelled', ExitCode.interrupted);
@@ -118,7 +121,8 @@ async function askForUrl({ profiles: store, terminal }: CommandContext, name: st
 async function askForKey({ terminal }: CommandContext): Promise<string> {
   const { stdin, signal } = terminal;
   if (stdin.isTTY) {
-    const answer = await password({ message: 'API key', signal });
+    // Standard output has only the result, which programs may read.
+    const answer = await password({ message: 'API key', output: process.stderr, signal });
     if (isCancel(answer)) throw new CommandFault('cancelled', ExitCode.interrupted);
     return nonEmptyKey(answer);
   }

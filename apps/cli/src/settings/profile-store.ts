@@ -61,8 +61,7 @@ export class ProfileStore {
 
   /** Stores a profile, and makes it the current one. @throws {CommandFault} if the name is not allowed */
   async save(name: string, profile: Profile): Promise<void> {
-    if (!NAME.test(name))
-      throw new CommandFault('a profile name has 1 to 64 letters, digits, dots, hyphens or underscores');
+    assertProfileName(name);
     await this.change(({ profiles }) => ({ current: name, profiles: { ...profiles, [name]: profile } }));
   }
 
@@ -139,6 +138,12 @@ export class ProfileStore {
       await rm(draft, { force: true });
     }
   }
+}
+
+/** @throws {CommandFault} if no profile may have this name */
+export function assertProfileName(name: string): void {
+  if (!NAME.test(name))
+    throw new CommandFault('a profile name has 1 to 64 letters, digits, dots, hyphens or underscores');
 }
 
 export function unknownProfile(name: string, profiles: Profiles['profiles']): CommandFault {
