@@ -27,6 +27,7 @@ describe('docs/command-line.md', () => {
         stderr: silent,
         environment: {},
         signal: new AbortController().signal,
+        outputEnd: new AbortController().signal,
         setExitCode: () => undefined,
       },
       '0.0.0',

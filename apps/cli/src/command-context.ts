@@ -14,8 +14,10 @@ export interface Terminal {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly environment: NodeJS.ProcessEnv;
-  /** Aborts when the user presses Ctrl-C. */
+  /** Aborts when the user presses Ctrl-C, or a signal ends the process. */
   readonly signal: AbortSignal;
+  /** Aborts when nobody reads standard output any more, as after `| head`. */
+  readonly outputEnd: AbortSignal;
   /** Sets the exit code of the process. */
   readonly setExitCode: (code: ExitCode) => void;
 }
@@ -34,6 +36,11 @@ export class CommandContext {
   readonly profiles: ProfileStore;
   /** The gateway and the profile that options or environment variables select. */
   readonly selected: ConnectionSelection;
+  /**
+   * Aborts when the user presses Ctrl-C, or when nobody reads standard output any more. For what only reads; what
+   * changes something uses {@link signal}, because its work must not stop midway.
+   */
+  readonly readingSignal: AbortSignal;
   /** The gateway, once it was looked for. */
   private found: Promise<Profile> | undefined;
 
@@ -46,6 +53,7 @@ export class CommandContext {
     this.output = new Output(stdout, stderr, options.json === true, wantsColor);
     this.profiles = ProfileStore.ofUser(environment);
     this.selected = selectionOf(options, environment);
+    this.readingSignal = AbortSignal.any([terminal.signal, terminal.outputEnd]);
   }
 
   get signal(): AbortSignal {
@@ -61,7 +69,8 @@ export class CommandContext {
   /** Calls an operation of the API, and returns the JSON of its answer. */
   async call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown> {
     const tidings = await this.client();
-    return await tidings.call(method, path, body, { signal: this.signal });
+    const signal = method === 'GET' ? this.readingSignal : this.signal;
+    return await tidings.call(method, path, body, { signal });
   }
 
   /** Returns address and API key of the selected gateway. @throws {CommandFault} if there is no API key */

@@ -9,8 +9,12 @@ export const ExitCode = {
   unauthenticated: 3,
   /** The gateway cannot be reached. */
   unreachable: 4,
-  /** The user pressed Ctrl-C. */
+  /** The terminal was closed (SIGHUP). */
+  hungUp: 129,
+  /** The user pressed Ctrl-C (SIGINT). */
   interrupted: 130,
+  /** The process was told to end (SIGTERM). */
+  terminated: 143,
 } as const;
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];

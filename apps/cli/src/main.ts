@@ -1,21 +1,21 @@
 import { writeSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { createProgram } from './program.js';
+import { listenForEnd } from './end-signals.js';
 import { ExitCode } from './exit-code.js';
 import { failureOf, StoredSendFault, UnconfirmedSendFault } from './failure.js';
 import type { Terminal } from './command-context.js';
 import { productVersion } from './product-version.js';
 
-const interrupt = new AbortController();
-process.on('SIGINT', () => {
-  // A second Ctrl-C ends a command that does not stop.
-  if (interrupt.signal.aborted) process.exit(ExitCode.interrupted);
-  interrupt.abort(new Error('interrupted'));
-});
+const end = listenForEnd();
+const outputEnd = new AbortController();
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // `tidings events --follow | head` closes the pipe; there is nobody left to tell.
-    if (error.code === 'EPIPE') process.exit(ExitCode.success);
+    // `tidings events --follow | head` closes the pipe, and a closed window its terminal. Nobody reads any more.
+    if (error.code === 'EPIPE' || (error.code === 'EIO' && stream.isTTY)) {
+      if (stream === process.stdout) outputEnd.abort(new Error('nobody reads the output'));
+      return;
+    }
     // What could not be printed may be a new API key, which is not shown again.
     if (stream === process.stdout)
       writeSync(process.stderr.fd, `tidings: the output cannot be written: ${error.message}\n`);
@@ -28,7 +28,8 @@ const terminal: Terminal = {
   stdout: process.stdout,
   stderr: process.stderr,
   environment: process.env,
-  signal: interrupt.signal,
+  signal: end.signal,
+  outputEnd: outputEnd.signal,
   setExitCode: (code) => {
     process.exitCode = code;
   },
@@ -40,15 +41,18 @@ try {
 } catch (error) {
   process.exitCode = report(error);
 }
-if (interrupt.signal.aborted) process.exitCode = ExitCode.interrupted;
+process.exitCode = end.exitCode() ?? process.exitCode;
 
 /** Tells the user about an error, and returns the exit code. */
 function report(error: unknown): ExitCode {
   // Help and usage errors are printed already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.success : ExitCode.usage;
+  // A command that only reads ends when nobody reads its output.
+  if (outputEnd.signal.aborted && error === outputEnd.signal.reason) return ExitCode.success;
   // Without what these errors say, a script could only send again.
   const isAboutSend = error instanceof StoredSendFault || error instanceof UnconfirmedSendFault;
-  if (interrupt.signal.aborted && !isAboutSend) return ExitCode.interrupted;
+  const byUser = end.exitCode();
+  if (byUser !== undefined && !isAboutSend) return byUser;
   const { exitCode, lines, details } = failureOf(error);
   process.stderr.write(
     program.opts()['json'] === true ? `${JSON.stringify(details)}\n` : `tidings: ${lines.join('\n')}\n`,

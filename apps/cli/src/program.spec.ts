@@ -75,6 +75,7 @@ async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<R
       stderr: { write: (written) => (lines.stderr += written) },
       environment,
       signal,
+      outputEnd: new AbortController().signal,
       setExitCode: (code) => {
         lines.code = code;
       },

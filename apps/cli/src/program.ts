@@ -31,7 +31,7 @@ export function createProgram(terminal: Terminal, version: string): Command {
       `
 The API key comes from TIDINGS_API_KEY or from a profile, never from the command line.
 Exit codes: 0 success, 1 rejected or a check failed, 2 wrong usage, 3 API key missing or not accepted,
-4 gateway not reachable, 130 Ctrl-C.`,
+4 gateway not reachable, 129 SIGHUP, 130 Ctrl-C, 143 SIGTERM.`,
     )
     .showHelpAfterError('(see: tidings --help)')
     .exitOverride()

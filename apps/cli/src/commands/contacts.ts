@@ -27,7 +27,7 @@ export function addContacts(program: Command, terminal: Terminal): void {
 async function listContacts(context: CommandContext, { limit }: { limit: number }): Promise<undefined> {
   const tidings = await context.client();
   await context.output.list(
-    tidings.contacts({ signal: context.signal }),
+    tidings.contacts({ signal: context.readingSignal }),
     [
       { title: 'ID', value: ({ id }) => id },
       { title: 'NAME', value: (contact) => textOf(contact, 'name') },
@@ -44,7 +44,7 @@ async function listMessages(
 ): Promise<undefined> {
   const tidings = await context.client();
   await context.output.list(
-    tidings.messages(contactId, { signal: context.signal }),
+    tidings.messages(contactId, { signal: context.readingSignal }),
     [
       { title: 'ID', value: ({ id }) => id },
       { title: 'AT', value: (message) => textOf(message, 'timestamp') },

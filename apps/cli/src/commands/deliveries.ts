@@ -92,7 +92,7 @@ async function listDeliveries(context: CommandContext, options: ListOptions): Pr
       ...(since === undefined ? {} : { since: timeOf(since, '--since') }),
       ...(webhook === undefined ? {} : { webhookId: webhook }),
       ...(event === undefined ? {} : { eventId: event }),
-      signal: context.signal,
+      signal: context.readingSignal,
     }),
     [
       { title: 'ID', value: ({ id }) => id },

@@ -92,9 +92,9 @@ async function assertSecret(secret: string): Promise<void> {
   }
 }
 
-/** Forwards an event as soon as the receiver can be reached. Returns undefined if the user pressed Ctrl-C before. */
+/** Forwards an event as soon as the receiver can be reached. Returns undefined if the command ends before. */
 async function forwardWhenReachable(
-  { output, signal }: CommandContext,
+  { output, readingSignal: signal }: CommandContext,
   forwarder: Forwarder,
   event: Event,
 ): Promise<Forwarded | undefined> {

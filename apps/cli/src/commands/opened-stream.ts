@@ -24,7 +24,7 @@ export async function openStream(
   context: CommandContext,
   { after, types, contact }: StreamSelection,
 ): Promise<OpenedStream> {
-  const { output, signal } = context;
+  const { output, readingSignal: signal } = context;
   const query = new URLSearchParams({ after, limit: '1' });
   const page = (await context.call('GET', `/v1/events?${query.toString()}`)) as EventList;
   const start = after === 'now' ? page.next : after;

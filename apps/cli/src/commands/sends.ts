@@ -76,7 +76,7 @@ async function listSends(
     ...(phoneNumber === undefined ? {} : { phoneNumber }),
   };
   await context.output.list(
-    tidings.sends({ ...filter, signal: context.signal }),
+    tidings.sends({ ...filter, signal: context.readingSignal }),
     [
       { title: 'ID', value: ({ id }) => id },
       { title: 'STATUS', value: (send) => send.status },

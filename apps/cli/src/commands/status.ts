@@ -28,7 +28,7 @@ async function showStatus(
   context: CommandContext,
   { watch, interval }: Options,
 ): Promise<ExitCode | undefined> {
-  const { output, signal } = context;
+  const { output, readingSignal: signal } = context;
   for (let shown = 0; ; shown += 1) {
     try {
       const status = (await context.call('GET', '/v1/status')) as Status;

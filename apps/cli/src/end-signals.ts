@@ -1,0 +1,41 @@
+import { ExitCode } from './exit-code.js';
+
+/** The signals that end a command, and the exit code of each, as of a process that the signal kills. */
+const EXIT_CODES = {
+  SIGINT: ExitCode.interrupted,
+  SIGTERM: ExitCode.terminated,
+  SIGHUP: ExitCode.hungUp,
+} as const;
+
+/**
+ * Time within which a second signal counts as the first one, in milliseconds. npm passes on a Ctrl-C that the terminal
+ * sends as well, and `timeout` sends its signal to the process and to its group.
+ */
+const SAME_SIGNAL_MS = 500;
+
+/** What ends a command from outside. */
+export interface EndSignals {
+  /** Aborts at the first signal. */
+  readonly signal: AbortSignal;
+  /** Exit code for the signal that came, or undefined. */
+  readonly exitCode: () => ExitCode | undefined;
+}
+
+/** Lets a command end in order at the first signal. A later one ends the process at once. */
+export function listenForEnd(): EndSignals {
+  const end = new AbortController();
+  let exitCode: ExitCode | undefined;
+  let first = 0;
+  for (const [name, code] of Object.entries(EXIT_CODES)) {
+    process.on(name, () => {
+      if (!end.signal.aborted) {
+        first = performance.now();
+        exitCode = code;
+        end.abort(new Error('interrupted'));
+      } else if (performance.now() - first > SAME_SIGNAL_MS) {
+        process.exit(code);
+      }
+    });
+  }
+  return { signal: end.signal, exitCode: () => exitCode };
+}
