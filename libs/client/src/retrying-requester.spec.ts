@@ -59,6 +59,35 @@ function withoutRetries(): Tidings {
 
 const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
 
+describe('a request without an answer', () => {
+  it.each([
+    [
+      'a refused connection',
+      new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:9') }),
+      'connect ECONNREFUSED 127.0.0.1:9',
+    ],
+    [
+      'a name with several addresses that all refuse',
+      new TypeError('fetch failed', { cause: Object.assign(new Error(''), { code: 'ECONNREFUSED' }) }),
+      'ECONNREFUSED',
+    ],
+    ['a browser, which says no more', new TypeError('Failed to fetch'), 'Failed to fetch'],
+  ])('fails with an error that says where no answer came from, and why: %s', async (_, error, why) => {
+    const unreachable = clientWith({
+      ...{ baseUrl: 'https://tidings.internal:8443/prefix/', maxRetries: 0 },
+      fetch: () => Promise.reject(error),
+    });
+    await expect(unreachable.getSend('snd_1')).rejects.toThrow(
+      `GET /v1/sends/snd_1 got no answer from the gateway at https://tidings.internal:8443: ${why}`,
+    );
+  });
+
+  it('names the redirect that it does not follow', async () => {
+    answers = [status(301, { Location: 'https://tidings.internal/' })];
+    await expect(withoutRetries().getSend('snd_1')).rejects.toThrow(/: unexpected redirect$/);
+  });
+});
+
 describe('a wait for the status of a send', () => {
   it('ends at its time limit even if the gateway does not answer or requests a longer wait before a retry', async () => {
     const patient = clientWith({ timeoutMs: 30_000 });

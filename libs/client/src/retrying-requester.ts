@@ -129,7 +129,7 @@ export class RetryingRequester {
       try {
         return await read(response);
       } catch (error) {
-        throw connectionError(request, error);
+        throw this.connectionError(request, error);
       }
     } finally {
       limit.release();
@@ -163,8 +163,16 @@ export class RetryingRequester {
     try {
       return await (this.options.fetch ?? fetch)(url, init);
     } catch (error) {
-      throw connectionError(request, error);
+      throw this.connectionError(request, error);
     }
+  }
+
+  private connectionError({ method, path }: ClientRequest, cause: unknown): TidingsConnectionError {
+    const { origin } = new URL(this.options.baseUrl);
+    return new TidingsConnectionError(
+      `${method} ${path} got no answer from the gateway at ${origin}: ${reasonOf(cause)}`,
+      { cause },
+    );
   }
 }
 
@@ -261,7 +269,10 @@ async function succeeded(response: Response): Promise<Response> {
   throw new TidingsError(response.status, problem, Number.isFinite(seconds) ? seconds * 1_000 : undefined);
 }
 
-function connectionError({ method, path }: ClientRequest, cause: unknown): TidingsConnectionError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new TidingsConnectionError(`${method} ${path} got no answer from the gateway: ${why}`, { cause });
+/** Says why there is no answer. `fetch` of Node.js has the reason in its cause, at times only as a code. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(error instanceof TypeError) || !(cause instanceof Error)) return error.message;
+  return cause.message === '' && 'code' in cause ? String(cause.code) : cause.message;
 }

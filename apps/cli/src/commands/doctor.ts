@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { type Finding, warning } from '../doctor/finding.js';
-import { checkGateway, type GatewayAddress, noGateway } from '../doctor/gateway-checks.js';
+import { checkGateway, type GatewayAddress } from '../doctor/gateway-checks.js';
 import { ExitCode } from '../exit-code.js';
 import { CommandFault } from '../failure.js';
 import type { Tone } from '../output/output.js';
@@ -107,20 +107,15 @@ async function gatewayToCheck(context: CommandContext, isInstallation: boolean):
 
 async function checkReachableGateway(context: CommandContext, isInstallation: boolean): Promise<Finding[]> {
   const gateway = await gatewayToCheck(context, isInstallation);
-  const found = await checkGateway(gateway);
-  if (!isOwnGateway(context, isInstallation)) return found;
-  const { url } = gateway;
+  if (!isOwnGateway(context, isInstallation)) return await checkGateway(gateway);
   // In the container of a worker there is no gateway.
-  const isAbsent = found[0]?.text === noGateway(url).text;
-  return isAbsent
-    ? [
-        warning(
-          'gateway',
-          `none answers at ${url}, so its readiness is not checked`,
-          'run doctor beside a gateway, or name one with --url',
-        ),
-      ]
-    : found;
+  return await checkGateway(gateway, (url, why) =>
+    warning(
+      'gateway',
+      `none answers at ${url}, so its readiness is not checked: ${why}`,
+      'run doctor beside a gateway, or name one with --url',
+    ),
+  );
 }
 
 /** Returns the selected gateway. A missing key is a finding here, no failure. */

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { type Event, signWebhook } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { CommandFault } from '../failure.js';
+import { fetchFault } from '../fetch-fault.js';
 import { type Forwarded, Forwarder } from '../listen/forwarder.js';
 import { duration } from '../output/duration.js';
 import { excerpt, printable } from '../output/printable.js';
@@ -104,7 +105,9 @@ async function forwardWhenReachable(
     } catch (error) {
       if (signal.aborted) return undefined;
       if (attempt === 0)
-        output.note(`The receiver does not answer (${causeOf(error)}). Trying again until it does …`);
+        output.note(
+          `The receiver does not answer (${printable(fetchFault(error))}). Trying again until it does …`,
+        );
       const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
       await sleep(waitMs, undefined, { signal }).catch(() => undefined);
     }
@@ -119,10 +122,4 @@ function show({ output }: CommandContext, event: Event, { status, reply, duratio
     const line = `${time}  ${code}  ${event.type.padEnd(18)} ${summary(event)}  ${output.styled('quiet', duration(durationMs))}`;
     return isSuccess || reply === '' ? line : `${line}\n          ${excerpt(reply, 200)}`;
   });
-}
-
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return printable(String(error));
-  const { cause } = error;
-  return printable(cause instanceof Error && cause.message !== '' ? cause.message : error.message);
 }

@@ -1,5 +1,6 @@
 import { type Readiness, type Status, Tidings, TidingsError } from '#client';
 import { ago, duration } from '../output/duration.js';
+import { fetchFault } from '../fetch-fault.js';
 import { fine, type Finding, problem, warning } from './finding.js';
 
 /** Time to wait for each answer of the gateway, in milliseconds. */
@@ -16,44 +17,67 @@ export interface GatewayAddress {
   apiKey: string | undefined;
 }
 
-/** Checks a gateway from outside: whether it answers, what it reports about itself, and what its account lacks. */
-export async function checkGateway({ url, apiKey }: GatewayAddress): Promise<Finding[]> {
-  const check = 'gateway';
-  let ready: Readiness;
-  let clock: Finding[];
+/**
+ * Checks a gateway from outside: whether it answers, what it reports about itself, and what its account lacks.
+ * @param absent returns the finding that nothing answers at the address, and why
+ */
+export async function checkGateway(
+  { url, apiKey }: GatewayAddress,
+  absent: (url: string, why: string) => Finding = noGateway,
+): Promise<Finding[]> {
+  let response: Response;
+  let text: string;
   try {
-    const response = await fetch(`${url}/health/ready`, {
+    response = await fetch(`${url}/health/ready`, {
       signal: AbortSignal.timeout(TIMEOUT_MS),
       redirect: 'manual',
     });
-    clock = clockFindings(response);
-    ready = (await response.json()) as Readiness;
-    if (!Array.isArray(ready.details)) throw new SyntaxError('no readiness');
+    text = await response.text();
   } catch (error) {
-    return error instanceof SyntaxError ? [otherProgram(url)] : [noGateway(url)];
+    return [absent(url, fetchFault(error))];
   }
+  const ready = readinessIn(text);
+  if (ready === undefined) return [otherProgram(url, response)];
   return [
-    fine(check, `${url} answers`),
+    fine('gateway', `${url} answers`),
     ...readinessFindings(ready),
-    ...clock,
+    ...clockFindings(response),
     ...(await checkAccount(url, apiKey)),
   ];
 }
 
-/** Returns the finding that nothing answers at the address. */
-export function noGateway(url: string): Finding {
+function noGateway(url: string, why: string): Finding {
   return problem(
     'gateway',
-    `no gateway answers at ${url}`,
+    `no gateway answers at ${url}: ${why}`,
     'start the gateway, or correct the address: --url, TIDINGS_URL or the profile',
   );
 }
 
-function otherProgram(url: string): Finding {
+/** Returns the readiness of a gateway, or undefined if the text is none. */
+function readinessIn(text: string): Readiness | undefined {
+  try {
+    const body = JSON.parse(text) as Partial<Readiness> | null;
+    return Array.isArray(body?.details) ? (body as Readiness) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function otherProgram(url: string, { status, headers }: Response): Finding {
+  const location = headers.get('location');
+  if (location !== null && URL.canParse(location, url))
+    return problem(
+      'gateway',
+      `${url} redirects to ${new URL(location, url).origin}`,
+      'use the address that it leads to: --url, TIDINGS_URL or the profile',
+    );
   return problem(
     'gateway',
-    `what answers at ${url} is not a Tidings gateway`,
-    'correct the address (--url, TIDINGS_URL or the profile), or give the gateway a free PORT',
+    `what answers at ${url} is not a Tidings gateway: it answers ${status}`,
+    status === 429 || status >= 500
+      ? 'if it is a proxy before a gateway that is stopped or overloaded, start it or wait; otherwise correct the address: --url, TIDINGS_URL or the profile'
+      : 'correct the address (--url, TIDINGS_URL or the profile), or give the gateway a free PORT',
   );
 }
 

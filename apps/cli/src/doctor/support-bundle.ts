@@ -1,6 +1,7 @@
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addressFor, KNOWN_ENVIRONMENT_VARIABLES } from '#platform';
+import { fetchFault } from '../fetch-fault.js';
 import { productVersion } from '../product-version.js';
 import type { Finding } from './finding.js';
 import type { GatewayAddress } from './gateway-checks.js';
@@ -96,7 +97,7 @@ async function answerOf(
     const isJson = response.headers.get('content-type')?.includes('json') === true;
     return { status: response.status, body: isJson ? (JSON.parse(text) as unknown) : text.split('\n') };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: fetchFault(error) };
   }
 }
 
