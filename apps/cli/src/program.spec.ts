@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,8 @@ function urlOfServer(): string {
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
   const body = await text(request);
-  return body === '' ? undefined : (JSON.parse(body) as unknown);
+  const isForm = request.headers['content-type']?.startsWith('multipart/') === true;
+  return body === '' ? undefined : isForm ? body : (JSON.parse(body) as unknown);
 }
 
 interface Run {
@@ -106,6 +107,30 @@ describe('the command send', () => {
       expect.objectContaining({ name: 'TypeError', message: expect.stringContaining('idempotency key') }),
     );
     expect(requests).toEqual([]);
+  });
+
+  it('says how to send a text that begins with a hyphen, which looks like an option', async () => {
+    await expect(run('send', '+15551230001', '-5 degrees')).rejects.toThrow('unknown option');
+    expect(printed.stderr).toContain('begins with a hyphen comes last, after --');
+    await run('send', '+15551230001', '--reference', 'r', '--', '-5 degrees');
+    expect(requests).toMatchObject([{ body: { message: '-5 degrees' } }]);
+  });
+
+  it.each([
+    ['photo.JPG', 'image/jpeg'],
+    ['receipt.pdf', 'application/pdf'],
+    ['card.vcf', 'text/vcard'],
+    ['data.unknown', 'application/octet-stream'],
+    ['constructor', 'application/octet-stream'],
+  ])('sends the file %s with the media type %s', async (name, type) => {
+    const folder = await mkdtemp(join(tmpdir(), 'tidings-file-'));
+    try {
+      await writeFile(join(folder, name), 'content');
+      await run('send', '+15551230001', '--file', join(folder, name));
+      expect(requests).toMatchObject([{ body: expect.stringContaining(`\r\nContent-Type: ${type}\r\n`) }]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it.each([tmpdir(), '/nonexistent/file'])(

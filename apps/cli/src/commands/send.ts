@@ -15,6 +15,7 @@ import {
 } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { CommandFault, StoredSendFault, UnconfirmedSendFault } from '../failure.js';
+import { mediaTypeOf } from '../media-type.js';
 import { futureTimeOf } from '../output/duration.js';
 import { jsonObject, wholeNumber } from '../settings/option-values.js';
 
@@ -40,7 +41,7 @@ export function addSend(program: Command, terminal: Terminal): void {
     .description('send a text or a file')
     .argument('<phoneNumber>', 'recipient, for example +15551230001')
     .argument('[text]', 'the text; - reads it from standard input')
-    .option('--file <path>', 'attach a file')
+    .option('--file <path>', 'attach a file; its extension decides its media type')
     .option('--file-url <url>', 'attach a file that the messaging service downloads')
     .option('--type <type>', 'type of the message, a word in lower case')
     .option('--reference <text>', 'your own id of the send')
@@ -57,6 +58,7 @@ export function addSend(program: Command, terminal: Terminal): void {
         .preset('delivered'),
     )
     .option('--timeout <seconds>', 'longest time to wait', wholeNumber(1, 86_400), 300)
+    .showHelpAfterError('(see: tidings send --help; a text that begins with a hyphen comes last, after --)')
     .action(action(terminal, send));
 }
 
@@ -116,7 +118,8 @@ async function attachment({ file, idempotencyKey }: Options): Promise<SendOption
   const key = idempotencyKey === undefined ? {} : { idempotencyKey };
   if (file === undefined) return key;
   if (!(await isReadable(file))) throw new CommandFault(`--file: ${file} is not a file that can be read`);
-  return { ...key, file: await openAsBlob(file), fileName: basename(file) };
+  const blob = await openAsBlob(file, { type: mediaTypeOf(file) });
+  return { ...key, file: blob, fileName: basename(file) };
 }
 
 /** Returns true for a file that can be read. `openAsBlob` accepts others too, and their upload fails. */
