@@ -25,7 +25,7 @@ if (!existsSync(program)) {
 useInstallationOfCheckout();
 await import(pathToFileURL(program).href);
 
-/** Lets commands reach the gateway that `npm start` runs in this checkout, without a profile. */
+/** Lets commands reach the gateway and the simulator that `npm start` runs in this checkout, without a profile. */
 function useInstallationOfCheckout() {
   try {
     /** @type {unknown} */
@@ -34,10 +34,20 @@ function useInstallationOfCheckout() {
     process.env['TIDINGS_CHECKOUT_DATA'] = join(root, '.data');
     // `npm start` prefers a given key to its own, too.
     process.env['TIDINGS_CHECKOUT_KEY'] = process.env['API_KEY'] || String(secrets.apiKey);
-    // The running `npm start` notes where its gateway listens.
-    const running = holderOf(join(root, '.data/launcher.lock'))?.note;
-    process.env['TIDINGS_CHECKOUT_URL'] = running ?? `http://127.0.0.1:${process.env['PORT'] || '3000'}`;
+    // The running `npm start` notes where its gateway and its simulator listen.
+    const running = holderOf(join(root, '.data/launcher.lock'));
+    process.env['TIDINGS_CHECKOUT_URL'] = running?.note ?? localUrl('PORT', '3000');
+    process.env['TIDINGS_CHECKOUT_SIMULATOR'] = running?.simulator ?? localUrl('SIMULATOR_PORT', '4010');
   } catch {
     // `npm start` has not run here.
   }
+}
+
+/**
+ * Returns the address on this machine whose port a variable names.
+ * @param {string} variable
+ * @param {string} defaultPort
+ */
+function localUrl(variable, defaultPort) {
+  return `http://127.0.0.1:${process.env[variable] || defaultPort}`;
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { takeLock } from './src/lock.mjs';
 
 /** A checkout with the secrets of `npm start`, and a command line that prints its environment. */
 let root: string;
@@ -19,12 +20,17 @@ beforeEach(async () => {
 
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-/** Runs `npx tidings`, and returns the API key that the command line gets for the gateway of `npm start`. */
-async function keyOf(environment: Record<string, string>): Promise<string | undefined> {
+/** Runs `npx tidings`, and returns the environment of the command line. */
+async function environmentOf(environment: Record<string, string>): Promise<Record<string, string>> {
   const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'apps/launcher/tidings.mjs')], {
     env: { PATH: process.env['PATH'], ...environment },
   });
-  return (JSON.parse(stdout) as Record<string, string>)['TIDINGS_CHECKOUT_KEY'];
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+/** Returns the API key that the command line gets for the gateway of `npm start`. */
+async function keyOf(environment: Record<string, string>): Promise<string | undefined> {
+  return (await environmentOf(environment))['TIDINGS_CHECKOUT_KEY'];
 }
 
 describe('npx tidings in a checkout', () => {
@@ -32,5 +38,20 @@ describe('npx tidings in a checkout', () => {
     expect(await keyOf({})).toBe('tk_of_npm_start');
     expect(await keyOf({ API_KEY: '' })).toBe('tk_of_npm_start');
     expect(await keyOf({ API_KEY: 'tk_given' })).toBe('tk_given');
+  });
+
+  it('reaches the gateway and the simulator that npm start runs in this checkout, on any port', async () => {
+    expect(await environmentOf({ PORT: '3050', SIMULATOR_PORT: '4050' })).toMatchObject({
+      TIDINGS_CHECKOUT_URL: 'http://127.0.0.1:3050',
+      TIDINGS_CHECKOUT_SIMULATOR: 'http://127.0.0.1:4050',
+    });
+    const lock = takeLock(join(root, '.data/launcher.lock'));
+    if (!lock.held) throw new Error('the lock was refused');
+    lock.annotate({ note: 'http://127.0.0.1:3020', simulator: 'http://127.0.0.1:4020' });
+    expect(await environmentOf({})).toMatchObject({
+      TIDINGS_CHECKOUT_URL: 'http://127.0.0.1:3020',
+      TIDINGS_CHECKOUT_SIMULATOR: 'http://127.0.0.1:4020',
+    });
+    lock.release();
   });
 });

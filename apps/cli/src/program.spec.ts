@@ -300,6 +300,14 @@ describe('the command trigger', () => {
   const trigger = (...parameters: string[]): Promise<Run> =>
     run('trigger', ...parameters, '--simulator', urlOfServer());
 
+  it('changes the simulator that npm start runs in this checkout, unless another one is given', async () => {
+    environment['TIDINGS_CHECKOUT_SIMULATOR'] = urlOfServer();
+    await run('trigger', 'contact.created');
+    expect(requests).toHaveLength(1);
+    environment['TIDINGS_SIMULATOR_URL'] = 'http://127.0.0.1:9';
+    await expect(run('trigger', 'contact.created')).rejects.toThrow('at http://127.0.0.1:9;');
+  });
+
   it('creates a contact with an unused phone number, or with the given one', async () => {
     await trigger('contact.created');
     await trigger('contact.created', '--phone-number', '+15551');

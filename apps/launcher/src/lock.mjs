@@ -7,14 +7,19 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * The process that holds a lock. `started` distinguishes a process from a later one with the same id. `note`
- * is shown to processes that do not get the lock.
- * @typedef {{ pid: number, started: string, token: string, note?: string }} Holder
+ * What a holder lets other processes know. `note` is shown to processes that do not get the lock; `simulator` is the
+ * address of the simulator that `npm start` runs.
+ * @typedef {{ note?: string, simulator?: string }} Notes
+ */
+
+/**
+ * The process that holds a lock. `started` distinguishes a process from a later one with the same id.
+ * @typedef {{ pid: number, started: string, token: string } & Notes} Holder
  */
 
 /**
  * A lock that this process holds.
- * @typedef {{ held: true, annotate: (note: string) => void, release: () => void }} Lock
+ * @typedef {{ held: true, annotate: (notes: Notes) => void, release: () => void }} Lock
  */
 
 /** @typedef {{ held: false, holder: Holder }} Refusal */
@@ -51,8 +56,8 @@ export function takeLock(path) {
   }
   return {
     held: true,
-    annotate: (note) => {
-      writeFileSync(draft, JSON.stringify({ ...self, note }), { mode: 0o600 });
+    annotate: (notes) => {
+      writeFileSync(draft, JSON.stringify({ ...self, ...notes }), { mode: 0o600 });
       renameSync(draft, path);
     },
     release: () => {

@@ -25,7 +25,7 @@ function takeFreeLock(): ReturnType<typeof takeLock> & { held: true } {
 describe('a lock', () => {
   it('has one holder, and shows other processes the process id of the holder and a text that the holder sets', () => {
     const lock = takeFreeLock();
-    lock.annotate('http://127.0.0.1:3000');
+    lock.annotate({ note: 'http://127.0.0.1:3000' });
     const other = takeLock(path);
     expect(other.held ? undefined : other.holder).toMatchObject({
       pid: process.pid,

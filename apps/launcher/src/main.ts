@@ -63,7 +63,8 @@ async function runUntilStopped(root: string, environment: Environment, lock: Loc
     .start()
     .then((addresses) => {
       if (stopSignals.stop.aborted) return;
-      lock.annotate(addresses.gateway);
+      const { gateway, simulator } = addresses;
+      lock.annotate({ note: gateway, ...(simulator === undefined ? {} : { simulator }) });
       print(greeting(addresses, isSet(environment, 'API_KEY') ? undefined : secrets.apiKey));
     })
     .catch(onFailure)

@@ -109,6 +109,7 @@ function required(contact: string | undefined): string {
 }
 
 function defaultSimulator({ environment }: Terminal): string {
-  const given = environment['TIDINGS_SIMULATOR_URL'] ?? '';
-  return given === '' ? 'http://127.0.0.1:4010' : given;
+  // The checkout's own `tidings` sets the second one for the simulator that `npm start` runs.
+  const given = environment['TIDINGS_SIMULATOR_URL'] || environment['TIDINGS_CHECKOUT_SIMULATOR'];
+  return given || 'http://127.0.0.1:4010';
 }
