@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { TidingsConnectionError } from '#client';
 import { CommandFault } from './failure.js';
 import { createProgram } from './program.js';
@@ -86,6 +86,54 @@ async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<R
   await program.parseAsync(['node', 'tidings', ...parameters]);
   return lines;
 }
+
+describe('a group of commands, which lists by default,', () => {
+  const GROUPS = ['sends', 'contacts', 'events', 'webhooks', 'deliveries', 'keys', 'accounts', 'profiles'];
+  /** Prints the help of a command, and returns the options in it. */
+  const optionsOf = async (...command: string[]): Promise<string[]> => {
+    await expect(run(...command, '--help')).rejects.toMatchObject({ exitCode: 0 });
+    return printed.stdout.match(/^ +(-\w, )?--[\w-]+/gm) ?? [];
+  };
+
+  it.each(GROUPS)('shows the options of the list in its help: %s', async (group) => {
+    const options = await optionsOf(group, 'list');
+    expect(options.length).toBeGreaterThan(0);
+    expect(await optionsOf(group)).toEqual(options);
+  });
+
+  it.each(GROUPS)('names its commands if one is misspelt, and makes no request: %s', async (group) => {
+    for (const parameters of [['delte', 'id_1'], ['delte', '--overlap', '60'], ['delte']])
+      await expect(run(group, ...parameters)).rejects.toThrow(
+        new RegExp(`unknown command 'delte'; ${group} has list, `),
+      );
+    expect(requests).toEqual([]);
+  });
+
+  it('passes an option of the list on', async () => {
+    answer = (_, response) => response.end('{"sends":[],"next":null}');
+    await run('sends', '--status', 'failed');
+    await run('--json', 'sends', 'list', '--status', 'failed');
+    expect(requests.map(({ path }) => path)).toEqual(Array(2).fill('/v1/sends?status=failed&limit=100'));
+  });
+});
+
+describe('the completion of a shell', () => {
+  it.each([
+    [['sends', '--st'], '--status'],
+    [['deliveries', 'list', '--fa'], '--failed'],
+    [['events', '--fo'], '--follow'],
+    [['send', '--js'], '--json'],
+    [['sends', 'show', '--pro'], '--profile'],
+  ])('offers the options of the list, and those of every command: %j', async (typed, option) => {
+    const log = jest.spyOn(console, 'log').mockReturnValue();
+    try {
+      await run('complete', '--', ...typed);
+      expect(log.mock.calls.flat().join('\n')).toContain(option);
+    } finally {
+      log.mockRestore();
+    }
+  });
+});
 
 describe('a command with an option for a future time', () => {
   it.each([

@@ -58,8 +58,21 @@ Exit codes: 0 success, 1 rejected or a check failed, 2 wrong usage, 3 API key mi
     // So that usage errors of subcommands are thrown, too.
     command.exitOverride().configureOutput(program.configureOutput());
   }
-  tab(program, { completionCommandName: 'completion' });
+  addCompletion(program);
   return program;
+}
+
+/** Adds `completion`, which prints a script for a shell, and `complete`, which the script calls. */
+function addCompletion(program: Command): void {
+  const globalOptions = program.options.filter(({ long }) => long !== '--version');
+  const { commands } = tab(program, { completionCommandName: 'completion' });
+  // They may also follow a command.
+  for (const command of commands.values())
+    for (const { long = '', description, required } of globalOptions) {
+      const name = long.replace(/^--/, '');
+      if (required) command.option(name, description, () => undefined);
+      else command.option(name, description);
+    }
 }
 
 function allOf(command: Command): Command[] {

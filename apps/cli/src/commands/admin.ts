@@ -14,6 +14,7 @@ import { action, type CommandContext, type Terminal } from '../command-context.j
 import { CommandFault } from '../failure.js';
 import { futureTimeOf } from '../output/duration.js';
 import { collect, onOrOff, positiveNumber } from '../settings/option-values.js';
+import { addDefaultList } from './default-list.js';
 import { addDelete, addShow } from './show-and-delete.js';
 
 const SCOPES = [
@@ -39,10 +40,7 @@ interface AccountOptions {
 /** Adds `keys` and `accounts`, which need a key with the scope `admin`. */
 export function addAdmin(program: Command, terminal: Terminal): void {
   const keys = program.command('keys').description('create, list and revoke API keys (scope admin)');
-  keys
-    .command('list', { isDefault: true })
-    .description('list the API keys')
-    .action(action(terminal, listKeys));
+  addDefaultList(keys, 'list the API keys').action(action(terminal, listKeys));
   keys
     .command('create')
     .argument('<name>', 'what the key is for')
@@ -63,10 +61,7 @@ export function addAdmin(program: Command, terminal: Terminal): void {
   });
 
   const accounts = program.command('accounts').description('create, list and change accounts (scope admin)');
-  accounts
-    .command('list', { isDefault: true })
-    .description('list the accounts')
-    .action(action(terminal, listAccounts));
+  addDefaultList(accounts, 'list the accounts').action(action(terminal, listAccounts));
   addShow(accounts, terminal, '/v1/accounts', 'show an account');
   withSettings(
     accounts

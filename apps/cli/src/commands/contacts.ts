@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { excerpt } from '../output/printable.js';
 import { DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+import { addDefaultList } from './default-list.js';
 import { addShow } from './show-and-delete.js';
 
 /** Adds `contacts` and `messages`: what the messaging service shows, read through the gateway. */
@@ -9,9 +10,7 @@ export function addContacts(program: Command, terminal: Terminal): void {
   const contacts = program
     .command('contacts')
     .description('list the contacts of the messaging service, or show one');
-  contacts
-    .command('list', { isDefault: true })
-    .description('list the contacts')
+  addDefaultList(contacts, 'list the contacts')
     .option('--limit <count>', 'maximum number of contacts', wholeNumber(1, MAX_LIMIT), DEFAULT_LIMIT)
     .action(action(terminal, listContacts));
   addShow(contacts, terminal, '/v1/contacts', 'show all fields of a contact');

@@ -7,6 +7,7 @@ import { ExitCode } from '../exit-code.js';
 import { failureOf } from '../failure.js';
 import { ago, timeOf } from '../output/duration.js';
 import { collect, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+import { addDefaultList } from './default-list.js';
 import { followReplay } from './replay-progress.js';
 import { addShow } from './show-and-delete.js';
 
@@ -44,9 +45,7 @@ export function addDeliveries(program: Command, terminal: Terminal): void {
   const deliveries = program
     .command('deliveries')
     .description('list the deliveries of all webhooks, or show one');
-  deliveries
-    .command('list', { isDefault: true })
-    .description('list deliveries, newest first')
+  addDefaultList(deliveries, 'list deliveries, newest first')
     .addOption(new Option('--status <status>', 'only deliveries with this status').choices(STATUSES))
     .addOption(new Option('--failed', 'short for --status failed').conflicts('status'))
     .option('--since <time>', 'finished since, or pending and created since: ISO 8601, or an age such as 1h')

@@ -4,6 +4,7 @@ import { action, type CommandContext, type Terminal } from '../command-context.j
 import { excerpt } from '../output/printable.js';
 import type { Output } from '../output/output.js';
 import { collect, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+import { addDefaultList } from './default-list.js';
 import { openStream } from './opened-stream.js';
 import { addShow } from './show-and-delete.js';
 
@@ -23,9 +24,7 @@ export function addEvents(program: Command, terminal: Terminal): void {
   const events = program
     .command('events')
     .description('list or follow the events of the account, or show one');
-  events
-    .command('list', { isDefault: true })
-    .description('list events, oldest first')
+  addDefaultList(events, 'list events, oldest first')
     .option('-f, --follow', 'follow new events until Ctrl-C, from now on unless --after is given')
     .option('--after <cursor>', 'events after this cursor; now for new ones only')
     .option('--types <types>', 'only these types, for example message.*,send.failed', collect)

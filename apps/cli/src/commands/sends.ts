@@ -5,6 +5,7 @@ import { ExitCode } from '../exit-code.js';
 import { ago } from '../output/duration.js';
 import { excerpt } from '../output/printable.js';
 import { DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
+import { addDefaultList } from './default-list.js';
 import { addShow } from './show-and-delete.js';
 
 /** Every status, so that the compiler names one that is missing. */
@@ -32,9 +33,7 @@ interface ListOptions {
 /** Adds `sends`: list, show, cancel and resolve. */
 export function addSends(program: Command, terminal: Terminal): void {
   const sends = program.command('sends').description('list, show, cancel and resolve sends');
-  sends
-    .command('list', { isDefault: true })
-    .description('list sends, newest first')
+  addDefaultList(sends, 'list sends, newest first')
     .addOption(new Option('--status <status>', 'only sends with this status').choices(STATUSES))
     .option('--reference <text>', 'only sends with this reference')
     .option('--phone-number <number>', 'only sends to this recipient')

@@ -8,6 +8,7 @@ import { ExitCode } from '../exit-code.js';
 import { CommandFault } from '../failure.js';
 import { localUrlOf, originOf } from '../settings/connection.js';
 import { assertProfileName } from '../settings/profile-store.js';
+import { addDefaultList } from './default-list.js';
 
 /** Adds `login`, `logout` and `profiles`: where keys are kept, so that none stands on a command line. */
 export function addSignIn(program: Command, terminal: Terminal): void {
@@ -27,10 +28,9 @@ export function addSignIn(program: Command, terminal: Terminal): void {
     .action(action(terminal, signOut));
 
   const profiles = program.command('profiles').description('list the stored profiles, or choose one');
-  profiles
-    .command('list', { isDefault: true })
-    .description('list the stored profiles, without their keys')
-    .action(action(terminal, listProfiles));
+  addDefaultList(profiles, 'list the stored profiles, without their keys').action(
+    action(terminal, listProfiles),
+  );
   profiles
     .command('use')
     .argument('<profile>')

@@ -13,6 +13,7 @@ import { action, type CommandContext, type Terminal } from '../command-context.j
 import { ago } from '../output/duration.js';
 import { CommandFault } from '../failure.js';
 import { collect, header, numberFrom, onOrOff, wholeNumber } from '../settings/option-values.js';
+import { addDefaultList } from './default-list.js';
 import { addDelete, addShow } from './show-and-delete.js';
 
 interface WebhookOptions {
@@ -32,10 +33,7 @@ interface WebhookChangeOptions extends WebhookOptions {
 /** Adds `webhooks`: create, list, show, update, test, rotate, enable, disable and delete. */
 export function addWebhooks(program: Command, terminal: Terminal): void {
   const webhooks = program.command('webhooks').description('create, list, test, rotate and change webhooks');
-  webhooks
-    .command('list', { isDefault: true })
-    .description('list the webhooks with their state')
-    .action(action(terminal, listWebhooks));
+  addDefaultList(webhooks, 'list the webhooks with their state').action(action(terminal, listWebhooks));
   withSettings(
     webhooks.command('create').argument('<url>').description('create a webhook; prints its signing secret'),
   ).action(
