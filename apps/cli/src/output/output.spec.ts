@@ -72,6 +72,47 @@ describe('the output of a command', () => {
     expect(read).toBe(3);
   });
 
+  it('shows the rows of a list that were read before an error', async () => {
+    const written: string[] = [];
+    const rows = (function* () {
+      yield* [{ n: 1 }, { n: 2 }];
+      throw new Error('the gateway does not answer');
+    })();
+    const listed = outputTo(written).list(rows, [{ title: 'N', value: ({ n }) => n }], 10);
+    await expect(listed).rejects.toThrow('the gateway does not answer');
+    expect(written.join('')).toBe('N\n1\n2\n');
+  });
+
+  it('shows the first rows of a long list while the others are read', async () => {
+    const written: string[] = [];
+    const shownAt: number[] = [];
+    const rows = (function* () {
+      for (let n = 1; n <= 2_000; n += 1) {
+        shownAt.push(written.join('').split('\n').length);
+        yield { n };
+      }
+    })();
+    await outputTo(written).list(rows, [{ title: 'N', value: ({ n }) => n }], 5_000);
+    expect(shownAt[1_000]).toBeGreaterThan(500);
+    const lines = Array.from({ length: 2_000 }, (_, index) => `${index + 1}`);
+    expect(written.join('')).toBe(`${['N', ...lines].join('\n')}\n`);
+  });
+
+  it('has aligned columns, also with characters of double width and with an empty value', async () => {
+    const written: string[] = [];
+    const rows = [
+      { a: '日本👋🏽', b: 1 },
+      { a: 'b', b: 22 },
+      { a: '', b: null },
+    ];
+    const columns = [
+      { title: 'A', value: ({ a }: (typeof rows)[0]) => a },
+      { title: 'B', value: ({ b }: (typeof rows)[0]) => b },
+    ];
+    await outputTo(written).list(rows, columns, 10);
+    expect(written.join('')).toBe('A       B\n日本👋🏽  1\nb       22\n-       -\n');
+  });
+
   it('has one JSON object per line if JSON is requested', async () => {
     const written: string[] = [];
     await outputTo(written, { isJson: true }).list([{ a: 1 }, { a: '\u009b' }], [], 10);

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
-import Table from 'cli-table3';
 import { printable } from './printable.js';
+import { Table } from './table.js';
 
 /** The part of a stream that output needs. */
 export interface TextStream {
@@ -20,11 +20,8 @@ export type Tone = 'good' | 'bad' | 'warning' | 'quiet' | 'strong';
 
 const STYLES = { good: 'green', bad: 'red', warning: 'yellow', quiet: 'dim', strong: 'bold' } as const;
 
-const NO_BORDERS = {
-  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
-  ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
-  ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
-};
+/** Number of rows of a list that are aligned and printed at a time. */
+const BLOCK_ROWS = 500;
 
 /** Prints what a command found: for people, or as JSON for programs. */
 export class Output {
@@ -62,33 +59,31 @@ export class Output {
     columns: readonly Column<T>[],
     limit: number,
   ): Promise<void> {
-    const shown: T[] = [];
+    const table = new Table();
+    let block = [columns.map(({ title }) => this.styled('quiet', title))];
+    const print = (): void => {
+      if (block.length > 0) this.line(table.lines(block).join('\n'));
+      block = [];
+    };
+    let count = 0;
     let hasMore = false;
-    for await (const row of rows) {
-      if (shown.length === limit) {
-        hasMore = true;
-        break;
+    try {
+      for await (const row of rows) {
+        if (count === limit) {
+          hasMore = true;
+          break;
+        }
+        count += 1;
+        if (this.isJson) this.json(row);
+        else block.push(columns.map(({ value }) => cell(value(row))));
+        if (block.length > BLOCK_ROWS) print();
       }
-      shown.push(row);
-      if (this.isJson) this.json(row);
+    } finally {
+      // After an error, what was read before it is shown.
+      if (count > 0 && !this.isJson) print();
     }
-    if (!this.isJson) this.line(shown.length === 0 ? 'None found.' : this.table(shown, columns));
+    if (count === 0 && !this.isJson) this.line('None found.');
     if (hasMore) this.note(`Only the first ${limit} are shown. Show more with --limit.`);
-  }
-
-  /** Returns rows as an aligned table. */
-  table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
-    const table = new Table({
-      head: columns.map(({ title }) => this.styled('quiet', title)),
-      chars: NO_BORDERS,
-      style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    });
-    table.push(...rows.map((row) => columns.map(({ value }) => cell(value(row)))));
-    return table
-      .toString()
-      .split('\n')
-      .map((line) => line.trimEnd())
-      .join('\n');
   }
 
   /** Prints a line for people and programs. The text must be printable. */
