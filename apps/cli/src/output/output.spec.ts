@@ -148,6 +148,8 @@ describe('the output of a command', () => {
 
   it('shortens a text that is too long, and replaces control characters', () => {
     expect(excerpt('a\u001b]0;title\u0007\r\nb', 40)).toBe('a\ufffd]0;title\ufffd  b');
+    expect(excerpt('a\u061cb\u2028c\u2029d', 40)).toBe('a\ufffdb c d');
     expect(excerpt('👋'.repeat(10), 4)).toBe('👋👋👋…');
+    expect(excerpt('👨‍👩‍👧🇩🇪👋🏽!', 3)).toBe('👨‍👩‍👧🇩🇪…');
   });
 });

@@ -1,16 +1,22 @@
 // Control characters of both ranges, and the marks that reverse the direction of what follows.
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+/** Splits a text into what a person sees as one character, such as an emoji with a skin tone. */
+const CHARACTERS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /**
  * Makes text of others safe for a terminal: a message or an error text may contain sequences that clear the screen,
  * rename the window or hide what follows. Line breaks and tabs become spaces.
  */
 export function printable(text: string): string {
-  return text.replace(UNSAFE, (character) => (/[\t\n\r]/.test(character) ? ' ' : '\ufffd'));
+  return text.replace(UNSAFE, (character) => (/[\t\n\r\u2028\u2029]/.test(character) ? ' ' : '\ufffd'));
 }
 
 /** Returns at most `length` characters of a text, made printable, with `…` where something was left out. */
 export function excerpt(text: string, length: number): string {
-  const characters = Array.from(printable(text));
-  return characters.length <= length ? characters.join('') : `${characters.slice(0, length - 1).join('')}…`;
+  const shown: string[] = [];
+  for (const { segment } of CHARACTERS.segment(printable(text))) {
+    if (shown.length === length) return `${shown.slice(0, -1).join('')}…`;
+    shown.push(segment);
+  }
+  return shown.join('');
 }
