@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { Tidings } from '#client';
+import { Tidings, TidingsConnectionError } from '#client';
 import type { ExitCode } from './exit-code.js';
 import { Output, type TextStream } from './output/output.js';
 import { type ConnectionSelection, findConnection, selectionOf } from './settings/connection.js';
@@ -71,6 +71,17 @@ export class CommandContext {
     const tidings = await this.client();
     const signal = method === 'GET' ? this.readingSignal : this.signal;
     return await tidings.call(method, path, body, { signal });
+  }
+
+  /**
+   * Reads what the API has at a path.
+   * @param field a field that each such answer has
+   * @throws {TidingsConnectionError} if it is missing, because another service has answered
+   */
+  async read<T extends object>(path: string, field: keyof T & string): Promise<T> {
+    const answer = await this.call('GET', path);
+    if (typeof answer === 'object' && answer !== null && field in answer) return answer as T;
+    throw new TidingsConnectionError(`the answer to GET ${path} is not that of a Tidings gateway`);
   }
 
   /** Returns address and API key of the selected gateway. @throws {CommandFault} if there is no API key */

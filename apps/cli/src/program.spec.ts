@@ -19,7 +19,7 @@ let requests: { path: string; body: unknown }[];
 let stdin: Readable;
 /** The environment variables of the command. */
 let environment: NodeJS.ProcessEnv;
-/** What it answers; `{}` by default. */
+/** What it answers; by default that a send is stored. */
 let answer: RequestListener;
 /** What the last command printed, also if it failed. */
 let printed: Run;
@@ -27,7 +27,7 @@ let printed: Run;
 beforeEach(async () => {
   requests = [];
   stdin = process.stdin;
-  answer = (_, response) => response.end('{}');
+  answer = (_, response) => response.end('{"id":"snd_1"}');
   server = createServer((request, response) => {
     void (async () => {
       requests.push({ path: request.url ?? '', body: await bodyOf(request) });
@@ -301,7 +301,7 @@ describe('a command that follows events', () => {
     },
   );
 
-  it.each([[['events', '--follow']], [forward]])(
+  it.each([[['events', '--follow']], [['--json', 'events', '--follow']], [forward]])(
     '%j misses no event from its start on, and says once that the connection is lost',
     async (parameters) => {
       const interrupt = new AbortController();
@@ -313,9 +313,36 @@ describe('a command that follows events', () => {
       const { stderr } = await runUntil(interrupt.signal, ...parameters);
       expect(requests.slice(1).map(({ path }) => path)).toEqual(Array(3).fill('/v1/events/stream?after=c1'));
       expect(stderr.match(/connection to the gateway is lost/g)).toHaveLength(1);
-      expect(stderr).toContain('Continue with --after c1');
+      expect(stderr).toContain('c1');
     },
   );
+});
+
+describe('a command whose address leads to another service', () => {
+  it.each([
+    [['sends'], '{}'],
+    [['deliveries'], '[]'],
+    [['events'], 'null'],
+    [['events', '--follow'], '{}'],
+    [['webhooks'], '{}'],
+    [['keys'], '{}'],
+    [['accounts'], '{}'],
+    [['messages', 'con_1'], '{}'],
+    [['status'], '{}'],
+  ])('says that the answer is not that of a gateway: %j', async (parameters, json) => {
+    answer = (_, response) => response.end(json);
+    await expect(run(...parameters)).rejects.toThrow('is not that of a Tidings gateway');
+  });
+
+  it('does not say that a text is queued', async () => {
+    answer = (_, response) => response.end('{}');
+    await expect(run('send', '+15551230001', 'Hello')).rejects.toMatchObject({
+      name: 'UnconfirmedSendFault',
+      cause: new TidingsConnectionError(
+        'the answer to POST /v1/messages/send is not that of a Tidings gateway',
+      ),
+    });
+  });
 });
 
 describe('a command that follows events, and ends because its API key was revoked,', () => {
@@ -446,11 +473,23 @@ describe('the command status --watch', () => {
       // The first failure is that of a request with its retries.
       if (shown === 1 && !printed.stderr.includes('unreachable')) response.destroy();
       else if (shown === 2) interrupt.abort(new Error('interrupted'));
-      else response.end(JSON.stringify({ shown: (shown += 1) }));
+      else response.end(JSON.stringify({ shown: (shown += 1), readiness: {} }));
     };
     await expect(runUntil(interrupt.signal, ...watch)).rejects.toThrow('interrupted');
-    expect(printed.stdout).toBe('{"shown":1}\n{"shown":2}\n');
+    expect(printed.stdout).toBe('{"shown":1,"readiness":{}}\n{"shown":2,"readiness":{}}\n');
     expect(JSON.parse(printed.stderr)).toMatchObject({ code: 'unreachable' });
+  });
+
+  it('goes on if the gateway rejects requests because there are too many', async () => {
+    const interrupt = new AbortController();
+    answer = (_, response) => {
+      if (requests.length === 1) response.end('{"readiness":{}}');
+      else if (printed.stderr !== '') interrupt.abort(new Error('interrupted'));
+      // Asks for a longer wait than the client makes.
+      else response.writeHead(429, { 'retry-after': '61' }).end('{"code":"rate_limited"}');
+    };
+    await expect(runUntil(interrupt.signal, ...watch)).rejects.toThrow('interrupted');
+    expect(JSON.parse(printed.stderr)).toMatchObject({ status: 429 });
   });
 
   it('fails if the gateway does not answer at the start', async () => {

@@ -149,14 +149,16 @@ export class Tidings {
     const { idempotencyKey = newIdempotencyKey(), file, fileName, signal } = options;
     assertHeaders('The idempotency key', { 'Idempotency-Key': idempotencyKey });
     try {
-      return (await this.requests.json({
+      const path = '/v1/messages/send';
+      const queued = await this.requests.json({
         method: 'POST',
-        path: '/v1/messages/send',
+        path,
         body: file === undefined ? send : formOf(send, file, fileName),
         headers: { 'Idempotency-Key': idempotencyKey },
         isRepeatable: true,
         signal,
-      })) as QueuedSend;
+      });
+      return answerWith<QueuedSend>('id', queued, `POST ${path}`);
     } catch (error) {
       const isAnswer = error instanceof TidingsError || error instanceof TidingsConnectionError;
       if (!isAnswer && signal?.aborted !== true) throw error;
@@ -201,7 +203,8 @@ export class Tidings {
    */
   async *sends({ signal, ...filter }: SendFilter = {}): AsyncGenerator<Send, void, void> {
     for (let cursor: string | undefined; ;) {
-      const page = (await this.get('/v1/sends', { ...filter, limit: PAGE, cursor }, signal)) as SendList;
+      const answer = await this.get('/v1/sends', { ...filter, limit: PAGE, cursor }, signal);
+      const page = answerWith<SendList>('sends', answer, 'GET /v1/sends');
       yield* page.sends;
       if (page.next === null) return;
       cursor = page.next;
@@ -297,8 +300,8 @@ export class Tidings {
     signal: AbortSignal | undefined,
   ): Promise<readonly Message[]> {
     try {
-      const list = (await this.get(path, { page, limit: MESSAGES_PER_PAGE }, signal)) as MessageList;
-      return list.messages;
+      const answer = await this.get(path, { page, limit: MESSAGES_PER_PAGE }, signal);
+      return answerWith<MessageList>('messages', answer, `GET ${path}`).messages;
     } catch (error) {
       // Some messaging services answer 404 to a request for a page after the last one.
       if (page > 1 && error instanceof TidingsError && error.status === 404) return [];
@@ -323,7 +326,8 @@ export class Tidings {
   async *deliveries({ signal, since, ...filter }: DeliveryFilter = {}): AsyncGenerator<Delivery, void, void> {
     for (let cursor: string | undefined; ;) {
       const query = { ...filter, since: since?.toISOString(), limit: PAGE, cursor };
-      const page = (await this.get('/v1/deliveries', query, signal)) as DeliveryList;
+      const answer = await this.get('/v1/deliveries', query, signal);
+      const page = answerWith<DeliveryList>('deliveries', answer, 'GET /v1/deliveries');
       yield* page.deliveries;
       if (page.next === null) return;
       cursor = page.next;
@@ -378,6 +382,16 @@ function contactsIn(reply: unknown): readonly Contact[] {
   const list = lists.find((each) => Array.isArray(each));
   if (list === undefined) throw new Error('The reply to GET /v1/contacts contains no list of contacts.');
   return list as Contact[];
+}
+
+/**
+ * Returns an answer of the gateway as what it is.
+ * @param field a field that each answer to this request has
+ * @throws {TidingsConnectionError} if it is missing, because another service has answered
+ */
+function answerWith<T extends object>(field: keyof T & string, answer: unknown, request: string): T {
+  if (isObject(answer) && field in answer) return answer as T;
+  throw new TidingsConnectionError(`the answer to ${request} is not that of a Tidings gateway`);
 }
 
 function fieldOf(value: unknown, name: string): unknown {

@@ -118,7 +118,7 @@ function withSettings(command: Command): Command {
 }
 
 async function listKeys(context: CommandContext): Promise<undefined> {
-  const { apiKeys } = (await context.call('GET', '/v1/api-keys')) as ApiKeyList;
+  const { apiKeys } = await context.read<ApiKeyList>('/v1/api-keys', 'apiKeys');
   await context.output.list(
     apiKeys,
     [
@@ -151,7 +151,7 @@ async function createKey(
 }
 
 async function listAccounts(context: CommandContext): Promise<undefined> {
-  const { accounts } = (await context.call('GET', '/v1/accounts')) as AccountList;
+  const { accounts } = await context.read<AccountList>('/v1/accounts', 'accounts');
   await context.output.list(
     accounts,
     [

@@ -68,7 +68,7 @@ async function* pages(
     if (cursor !== undefined) query.set('after', cursor);
     if (types !== undefined) query.set('types', types.join(','));
     if (contact !== undefined) query.set('contactId', contact);
-    const page = (await context.call('GET', `/v1/events?${query.toString()}`)) as EventList;
+    const page = await context.read<EventList>(`/v1/events?${query.toString()}`, 'events');
     yield* page.events;
     if (!page.hasMore) return;
     cursor = page.next;

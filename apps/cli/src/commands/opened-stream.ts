@@ -26,7 +26,7 @@ export async function openStream(
 ): Promise<OpenedStream> {
   const { output, readingSignal: signal } = context;
   const query = new URLSearchParams({ after, limit: '1' });
-  const page = (await context.call('GET', `/v1/events?${query.toString()}`)) as EventList;
+  const page = await context.read<EventList>(`/v1/events?${query.toString()}`, 'next');
   const start = after === 'now' ? page.next : after;
   let isLost = false;
   const stream = (await context.client()).events({
@@ -35,7 +35,7 @@ export async function openStream(
       isLost = false;
     },
     onDisconnect: () => {
-      if (!isLost && !signal.aborted && !output.isJson)
+      if (!isLost && !signal.aborted)
         output.note('The connection to the gateway is lost. Trying again until it answers …');
       isLost = true;
     },

@@ -31,7 +31,7 @@ async function showStatus(
   const { output, readingSignal: signal } = context;
   for (let shown = 0; ; shown += 1) {
     try {
-      const status = (await context.call('GET', '/v1/status')) as Status;
+      const status = await context.read<Status>('/v1/status', 'readiness');
       if (watch === true) output.clear();
       output.result(status, () => statusLines(status, output).join('\n'));
       if (watch !== true) return status.readiness.status === 'ok' ? ExitCode.success : ExitCode.failure;
@@ -49,7 +49,8 @@ async function showStatus(
 }
 
 function isTemporary(error: unknown): boolean {
-  return error instanceof TidingsConnectionError || (error instanceof TidingsError && error.status >= 500);
+  if (error instanceof TidingsConnectionError) return true;
+  return error instanceof TidingsError && (error.status === 429 || error.status >= 500);
 }
 
 /** Describes the state of an account in some ten lines. */

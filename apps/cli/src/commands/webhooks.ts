@@ -163,7 +163,7 @@ function settingsOf(options: WebhookOptions): Omit<WebhookChanges & NewWebhook, 
 }
 
 async function listWebhooks(context: CommandContext): Promise<undefined> {
-  const { webhooks } = (await context.call('GET', '/v1/webhooks')) as WebhookList;
+  const { webhooks } = await context.read<WebhookList>('/v1/webhooks', 'webhooks');
   await context.output.list(
     webhooks,
     [
