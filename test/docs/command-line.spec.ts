@@ -25,6 +25,7 @@ describe('docs/command-line.md', () => {
         stdin: process.stdin,
         stdout: silent,
         stderr: silent,
+        questions: process.stderr,
         environment: {},
         signal: new AbortController().signal,
         outputEnd: new AbortController().signal,

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { Tidings, TidingsConnectionError } from '#client';
 import type { ExitCode } from './exit-code.js';
@@ -13,6 +14,8 @@ export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
+  /** Where questions to a person are drawn. Not standard output, which programs may read. */
+  readonly questions: Writable;
   readonly environment: NodeJS.ProcessEnv;
   /** Aborts when the user presses Ctrl-C, or a signal ends the process. */
   readonly signal: AbortSignal;

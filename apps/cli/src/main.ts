@@ -27,6 +27,7 @@ const terminal: Terminal = {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
+  questions: process.stderr,
   environment: process.env,
   signal: end.signal,
   outputEnd: outputEnd.signal,

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { TidingsConnectionError } from '#client';
@@ -17,6 +17,8 @@ let server: Server;
 /** The requests that it got. */
 let requests: { path: string; body: unknown }[];
 let stdin: Readable;
+/** What questions are drawn to. */
+let questions: PassThrough;
 /** The environment variables of the command. */
 let environment: NodeJS.ProcessEnv;
 /** What it answers; by default that a send is stored. */
@@ -26,7 +28,8 @@ let printed: Run;
 
 beforeEach(async () => {
   requests = [];
-  stdin = process.stdin;
+  stdin = Readable.from([]);
+  questions = new PassThrough().resume();
   answer = (_, response) => response.end('{"id":"snd_1"}');
   server = createServer((request, response) => {
     void (async () => {
@@ -74,6 +77,7 @@ async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<R
       stdin: stdin as NodeJS.ReadStream,
       stdout: { write: (written) => (lines.stdout += written) },
       stderr: { write: (written) => (lines.stderr += written) },
+      questions,
       environment,
       signal,
       outputEnd: new AbortController().signal,
@@ -416,6 +420,39 @@ describe('the command trigger', () => {
     await expect(trigger('contact.created', '--phone-number', '+15551')).rejects.toThrow(
       new CommandFault(`the simulator refused: ${message}`),
     );
+  });
+});
+
+describe('a command that deletes', () => {
+  const COMMANDS = [
+    ['accounts', 'delete'],
+    ['webhooks', 'delete'],
+    ['keys', 'revoke'],
+  ];
+
+  /** Lets a person at a terminal type keys. */
+  const type = (keys: string): void => {
+    const typed = new PassThrough();
+    stdin = Object.assign(typed, { isTTY: true, setRawMode: () => typed });
+    typed.write(keys);
+  };
+
+  it.each(COMMANDS)('asks a person first: %s %s', async (group, command) => {
+    type('n');
+    await expect(run(group, command, 'id_1')).rejects.toThrow(/^id_1 is not (deleted|revoked)$/);
+    expect(requests).toEqual([]);
+    type('y');
+    await run(group, command, 'id_1');
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each(COMMANDS)('asks no script, and not with --yes: %s %s', async (group, command) => {
+    stdin = Readable.from([]);
+    await run(group, command, 'id_1');
+    type('');
+    await run(group, command, 'id_1', '--yes');
+    await run('--json', group, command, 'id_1');
+    expect(requests).toHaveLength(3);
   });
 });
 

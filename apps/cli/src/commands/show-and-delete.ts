@@ -1,5 +1,8 @@
+import { confirm } from '@clack/prompts';
 import type { Command } from 'commander';
-import { action, type Terminal } from '../command-context.js';
+import { action, type CommandContext, type Terminal } from '../command-context.js';
+import { ExitCode } from '../exit-code.js';
+import { CommandFault } from '../failure.js';
 
 /** Adds the command `show <id>`, which prints all fields of one object. @param path path of the list of these objects */
 export function addShow(group: Command, terminal: Terminal, path: string, description: string): void {
@@ -24,7 +27,7 @@ interface Deletion {
   done: string;
 }
 
-/** Adds a command that deletes one object. @param path path of the list of these objects */
+/** Adds a command that deletes one object. It asks first if a person is at the terminal. @param path path of the list of these objects */
 export function addDelete(
   group: Command,
   terminal: Terminal,
@@ -35,11 +38,21 @@ export function addDelete(
     .command(name)
     .argument('<id>')
     .description(description)
+    .option('-y, --yes', 'do not ask')
     .action(
-      action(terminal, async (context, id: string) => {
+      action(terminal, async (context, id: string, { yes }: { yes?: boolean }) => {
+        if (yes !== true && !(await isConfirmed(context, `${id}: ${description}?`)))
+          throw new CommandFault(`${id} is not ${done}`, ExitCode.failure);
         await context.call('DELETE', `${path}/${encodeURIComponent(id)}`);
         context.output.result({ [done]: id }, `${id} is ${done}.`);
         return undefined;
       }),
     );
+}
+
+/** Asks a person. Scripts have no terminal, or want JSON: they are not asked. */
+async function isConfirmed({ terminal, output }: CommandContext, message: string): Promise<boolean> {
+  const { stdin, questions, signal } = terminal;
+  if (!stdin.isTTY || output.isJson) return true;
+  return (await confirm({ message, initialValue: false, input: stdin, output: questions, signal })) === true;
 }

@@ -111,7 +111,7 @@ async function askForUrl({ profiles: store, terminal }: CommandContext, name: st
   const answer = await ask({
     message: 'Address of the gateway',
     initialValue: suggested,
-    output: process.stderr,
+    output: terminal.questions,
     signal: terminal.signal,
   });
   if (isCancel(answer)) throw new CommandFault('cancelled', ExitCode.interrupted);
@@ -119,10 +119,9 @@ async function askForUrl({ profiles: store, terminal }: CommandContext, name: st
 }
 
 async function askForKey({ terminal }: CommandContext): Promise<string> {
-  const { stdin, signal } = terminal;
+  const { stdin, questions, signal } = terminal;
   if (stdin.isTTY) {
-    // Standard output has only the result, which programs may read.
-    const answer = await password({ message: 'API key', output: process.stderr, signal });
+    const answer = await password({ message: 'API key', output: questions, signal });
     if (isCancel(answer)) throw new CommandFault('cancelled', ExitCode.interrupted);
     return nonEmptyKey(answer);
   }
