@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RedisEncryptionKeyIds } from '#accounts';
 import { type Run, runTidings } from '../support/command-line.js';
+import { ROOT, startCommand } from '../support/process.js';
 import { startTestRedis, type TestRedis } from '../support/redis-server.js';
 
 interface Finding {
@@ -246,6 +247,16 @@ describe('tidings doctor beside npm start, in a shell that sets only the address
 });
 
 describe('tidings doctor without the environment variables of an installation', () => {
+  it('writes a bundle to a new file with the time in its name if --bundle names no file', async () => {
+    const directory = await mkdtemp(join(folder, 'bundle-'));
+    const script = `cd "$DIRECTORY" && exec ${process.execPath} "$ROOT/dist/cli.js" doctor --bundle`;
+    const variables = { HOME: '/nonexistent', TIDINGS_URL: upstream.url, ROOT, DIRECTORY: directory };
+    const { stderr } = await startCommand('sh', ['-c', script], variables).ended;
+    const [name = ''] = await readdir(directory);
+    expect(name).toMatch(/^tidings-diagnosis-\d{8}T\d{9}Z\.json$/);
+    expect(stderr).toContain(`Wrote ${name}.`);
+  });
+
   it('reports a gateway that does not answer, a server that is not a gateway, a wrong clock, and a missing API key', async () => {
     const findings = async (environment: Record<string, string>): Promise<Finding[]> =>
       findingsOf(await runTidings(['--json', 'doctor'], environment)).filter(

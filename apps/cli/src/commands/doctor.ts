@@ -20,7 +20,7 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .command('doctor')
     .description('find out what is wrong, and what to do about it')
     .option(
-      '--bundle <file>',
+      '--bundle [file]',
       'also write a new file with everything that helps to find the cause, without secrets',
     )
     .addHelpText(
@@ -36,7 +36,7 @@ Exit code 0 if there is no problem; warnings are no problem.`,
     .action(action(terminal, doctor));
 }
 
-async function doctor(context: CommandContext, { bundle }: { bundle?: string }): Promise<ExitCode> {
+async function doctor(context: CommandContext, { bundle }: { bundle?: string | true }): Promise<ExitCode> {
   const { environment } = context.terminal;
   const findings: Finding[] = [];
   const isInstallation = hasInstallation(environment);
@@ -47,7 +47,8 @@ async function doctor(context: CommandContext, { bundle }: { bundle?: string }):
   }
   findings.push(...(await checkReachableGateway(context, isInstallation)));
   for (const finding of findings) show(context, finding);
-  if (bundle !== undefined) await writeBundle(context, bundle, isInstallation, findings);
+  if (bundle !== undefined)
+    await writeBundle(context, bundle === true ? newBundleName() : bundle, isInstallation, findings);
   const problems = findings.filter(({ state }) => state === 'problem').length;
   if (!context.output.isJson)
     context.output.line(
@@ -67,6 +68,11 @@ async function doctor(context: CommandContext, { bundle }: { bundle?: string }):
 function hasInstallation(environment: NodeJS.ProcessEnv): boolean {
   const isSet = (name: string): boolean => (environment[name] ?? '') !== '';
   return isSet('REDIS_URL') && (isSet('ENCRYPTION_KEY') || !isSet('TIDINGS_CHECKOUT_DATA'));
+}
+
+/** Returns a file name with the time, so that nobody hands over an old bundle. */
+function newBundleName(): string {
+  return `tidings-diagnosis-${new Date().toISOString().replace(/[-:.]/g, '')}.json`;
 }
 
 async function writeBundle(
