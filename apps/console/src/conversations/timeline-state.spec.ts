@@ -46,6 +46,8 @@ const send = (id: string, second: number): SendEntry => ({
   send: sendOf(id, second),
 });
 
+const scheduled: SendEntry = { ...send('s', 60), scheduled: true };
+
 const page = (entries: Entry[], askedAt: number, more: Partial<Timeline> = {}): TimelineAction => ({
   type: 'page',
   page: { timeline: entries, next: null, after: '', partial: false, ...more },
@@ -130,6 +132,29 @@ describe('the timeline in the console', () => {
     );
     expect(keys(state)).toEqual(['message y', 'message z']);
     expect(state.earlier).toBe('later');
+  });
+
+  it.each([
+    ['a scheduled send, which every first page shows', page([scheduled, message('b', 2)], 10, { next: 'x' })],
+    ['an entry that was not known from a page', event('message.received', 'z', 9, 15)],
+    ['an entry of a page without messages', page([send('z', 9)], 15, { partial: true })],
+  ])(
+    'shows only the new first page if entries are missing, also if it shares with the known entries %s',
+    (_, known) => {
+      const [shared] = known.type === 'page' ? known.page.timeline : [message('z', 9)];
+      if (shared === undefined) throw new Error('nothing is shared');
+      const state = after(
+        page([message('b', 2), message('a', 1)], 5, { next: 'x' }),
+        known,
+        page([shared, message('y', 8)], 20, { next: 'later' }),
+      );
+      expect(keys(state)).toEqual(['message y', keyOf(shared)]);
+      expect(state.earlier).toBe('later');
+    },
+  );
+
+  it('has more to show if an empty conversation gets more entries than a page holds', () => {
+    expect(after(page([], 10), page([message('b', 2)], 20, { next: 'x' })).earlier).toBe('x');
   });
 
   it('replaces a send with its message when the message is known', () => {

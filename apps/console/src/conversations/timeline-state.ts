@@ -9,6 +9,11 @@ interface Kept {
   entry: Entry;
   /** When this was known: a page that was asked for earlier does not change it. */
   knownAt: number;
+  /**
+   * True if a page listed it among its neighbours: a page that lists it too joins what is known. False for what came by
+   * itself, and for scheduled sends, which are on every first page.
+   */
+  isPlaced: boolean;
 }
 
 /** What is known of a timeline. */
@@ -82,12 +87,9 @@ export function shownEntries({ entries }: TimelineState): Entry[] {
 
 function withFirstPage(before: TimelineState, page: Timeline, askedAt: number): TimelineState {
   const listed = new Set(page.timeline.map(keyOf));
+  const isJoined = [...before.entries].some(([key, { isPlaced }]) => isPlaced && listed.has(key));
   // More happened than a page holds: what is between this page and the known entries would be missing.
-  const hasHole =
-    before.entries.size > 0 &&
-    page.timeline.length > 0 &&
-    page.next !== null &&
-    ![...before.entries.keys()].some((key) => listed.has(key));
+  const hasHole = page.timeline.length > 0 && page.next !== null && !isJoined;
   const isWhole = page.next === null;
   const oldest = page.timeline.at(-1)?.at ?? '';
   const isGone = (key: string, { entry, knownAt }: Kept): boolean => {
@@ -118,7 +120,9 @@ function withEntries(state: TimelineState, page: Timeline, askedAt: number): Tim
     const isFuller = page.partial && known?.entry.kind === 'message';
     if (isNewer || isFuller) continue;
     if (entry.kind === 'send' && hasMessageOf(entries, entry.send.id)) continue;
-    entries.set(key, { entry: withKnownStatus(state, entry, askedAt), knownAt: askedAt });
+    const isScheduled = entry.kind === 'send' && entry.scheduled === true;
+    const isPlaced = known?.isPlaced === true || (!page.partial && !isScheduled);
+    entries.set(key, { entry: withKnownStatus(state, entry, askedAt), knownAt: askedAt, isPlaced });
     if (entry.kind === 'message' && entry.send !== null) entries.delete(sendKey(entry.send.id));
   }
   return { ...state, entries };
@@ -136,7 +140,8 @@ function withMessageEvent(state: TimelineState, event: MessageEvent, now: number
   const { message, sendId, reference } = event.data;
   const key = messageKey(message.id);
   if (event.type === 'message.deleted') return without(state, key, now);
-  const known = state.entries.get(key)?.entry;
+  const kept = state.entries.get(key);
+  const known = kept?.entry;
   // An earlier message that changed comes with its page.
   if (known === undefined && !NEW_MESSAGE.has(event.type)) return state;
   const knownMessage = known?.kind === 'message' ? known : undefined;
@@ -147,7 +152,8 @@ function withMessageEvent(state: TimelineState, event: MessageEvent, now: number
       ? (knownMessage?.send ?? null)
       : { id: sendId, status: 'sent' as const, reference: reference ?? null };
   const at = knownMessage?.at ?? isoTime(message.timestamp) ?? event.timestamp;
-  entries.set(key, { entry: { kind: 'message', at, message, send }, knownAt: now });
+  const entry = { kind: 'message', at, message, send } as const;
+  entries.set(key, { entry, knownAt: now, isPlaced: kept?.isPlaced === true });
   return { ...state, entries };
 }
 
@@ -156,11 +162,12 @@ function withUpdate(state: TimelineState, update: SendUpdate, now: number): Time
   if (last !== undefined && last.update.revision > update.revision) return state;
   const updates = remembering(state.updates, update.id, { update, knownAt: now });
   const key = sendKey(update.id);
-  const known = state.entries.get(key)?.entry;
-  if (known?.kind !== 'send') return { ...state, updates };
+  const kept = state.entries.get(key);
+  if (kept?.entry.kind !== 'send') return { ...state, updates };
   if (update.status === 'cancelled') return without({ ...state, updates }, key, now);
   const entries = new Map(state.entries);
-  entries.set(key, { entry: entryOf({ ...known.send, status: update.status }), knownAt: now });
+  const entry = entryOf({ ...kept.entry.send, status: update.status });
+  entries.set(key, { ...kept, entry, knownAt: now });
   return { ...state, updates, entries };
 }
 
@@ -169,7 +176,8 @@ function withSend(state: TimelineState, send: Send, now: number): TimelineState 
   if (send.status === 'cancelled') return without(state, key, now);
   if (hasMessageOf(state.entries, send.id)) return state;
   const entries = new Map(state.entries);
-  entries.set(key, { entry: withKnownStatus(state, entryOf(send), 0), knownAt: now });
+  const isPlaced = state.entries.get(key)?.isPlaced === true;
+  entries.set(key, { entry: withKnownStatus(state, entryOf(send), 0), knownAt: now, isPlaced });
   return { ...state, entries };
 }
 
