@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { findBrowserFor, withBrowser } from '../../support/browser.js';
+import { tryToCloseDialog } from '../../support/console.js';
 import { eventually } from '../../support/eventually.js';
 import { Product } from '../../support/product.js';
 
@@ -124,6 +125,29 @@ withChromium('in a real browser,', () => {
       await page.getByRole('button', { name: 'I have stored it' }).first().click();
       await page.getByText('The API key First is created.').waitFor({ state: 'hidden' });
       await page.getByText('The API key Second is created.').waitFor();
+    });
+  });
+
+  it('the dialog of a new account stays open while its request runs, and shows why the account was refused', async () => {
+    await onConsole(async (page) => {
+      let refuse: (() => void) | undefined;
+      await page.route('**/v1/accounts', async (route) => {
+        if (route.request().method() !== 'POST') {
+          await route.continue();
+          return;
+        }
+        await new Promise<void>((resolve) => (refuse = resolve));
+        await route.fulfill({ status: 409, json: { code: 'conflict', detail: 'It exists.' } });
+      });
+      await link(page, 'Accounts');
+      await page.getByRole('button', { name: 'Add an account' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Add an account' });
+      await dialog.getByRole('button', { name: 'Add the account' }).click();
+      await eventually('the account is requested', () => refuse);
+      await tryToCloseDialog(page);
+      expect(await dialog.isVisible()).toBe(true);
+      refuse?.();
+      await dialog.getByText('It exists.').waitFor();
     });
   });
 

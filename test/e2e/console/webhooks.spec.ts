@@ -9,7 +9,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { type CreatedWebhook, type Delivery, signWebhook, verifyWebhook, type Webhook } from '#client';
 import { findFreePort } from '#embedded-redis';
 import { findBrowserFor, withBrowser } from '../../support/browser.js';
-import { type OpenConsole, openConsole } from '../../support/console.js';
+import { type OpenConsole, openConsole, tryToCloseDialog } from '../../support/console.js';
 import { eventually } from '../../support/eventually.js';
 import { findProgram } from '../../support/find-program.js';
 import { ROOT } from '../../support/process.js';
@@ -214,6 +214,50 @@ withChromium('on the pages of webhooks in the console,', () => {
       await confirmation.getByRole('button', { name: 'Delete the webhook' }).click();
       await page.getByText('No webhooks yet').waitFor();
       expect((await product.call('GET', `/v1/webhooks/${id}`)).status).toBe(404);
+    });
+  });
+
+  it('the dialog of a new webhook stays open while its request runs, so that the secret is always shown', async () => {
+    await withConsole('/console/webhooks', async (page) => {
+      let answer: (() => void) | undefined;
+      await page.route('**/v1/webhooks', async (route) => {
+        if (route.request().method() === 'POST') await new Promise<void>((resolve) => (answer = resolve));
+        await route.continue();
+      });
+      await page.getByRole('button', { name: 'Add a webhook' }).first().click();
+      const form = page.getByRole('dialog', { name: 'Add a webhook' });
+      await form.getByLabel('URL').fill(receiver.url);
+      await form.getByRole('button', { name: 'Add the webhook' }).click();
+      await eventually('the webhook is requested', () => answer);
+      await tryToCloseDialog(page);
+      expect(await form.isVisible()).toBe(true);
+      answer?.();
+      const added = page.getByRole('dialog', { name: 'Webhook added' });
+      await added.getByRole('region', { name: 'Signing secret' }).waitFor();
+    });
+  });
+
+  it('the dialog of a replay stays open while its request runs, and shows why the replay was refused', async () => {
+    const { id } = await add();
+    await withConsole(`/console/webhooks/${id}`, async (page) => {
+      let refuse: (() => void) | undefined;
+      await page.route('**/replay', async (route) => {
+        const { dryRun } = route.request().postDataJSON() as { dryRun?: boolean };
+        if (dryRun === true) {
+          await route.continue();
+          return;
+        }
+        await new Promise<void>((resolve) => (refuse = resolve));
+        await route.fulfill({ status: 409, json: { code: 'conflict', detail: 'It is disabled.' } });
+      });
+      await page.getByRole('button', { name: 'Replay …' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Replay events' });
+      await dialog.getByRole('button', { name: 'Replay', exact: true }).click();
+      await eventually('the replay is requested', () => refuse);
+      await tryToCloseDialog(page);
+      expect(await dialog.isVisible()).toBe(true);
+      refuse?.();
+      await dialog.getByText('It is disabled.').waitFor();
     });
   });
 

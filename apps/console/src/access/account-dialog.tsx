@@ -54,7 +54,11 @@ export function AccountDialog({ account, onClose, onDone }: AccountDialogProps):
     }
   };
   return (
-    <Dialog title={account === undefined ? 'Add an account' : `Change ${account.id}`} onClose={onClose}>
+    <Dialog
+      title={account === undefined ? 'Add an account' : `Change ${account.id}`}
+      isBusy={isBusy}
+      onClose={onClose}
+    >
       <form
         class="form"
         noValidate
@@ -118,7 +122,9 @@ export function AccountDialog({ account, onClose, onDone }: AccountDialogProps):
           }}
         />
         <footer>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button isBusy={isBusy} onClick={onClose}>
+            Cancel
+          </Button>
           <Button type="submit" look="primary" isBusy={isBusy}>
             {account === undefined ? 'Add the account' : 'Save'}
           </Button>

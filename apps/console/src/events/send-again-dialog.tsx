@@ -3,8 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { part, useApi } from '../api/api.js';
 import { useRefresh } from '../api/queries.js';
-import { ActionButton, Button } from '../kit/button.js';
-import { Dialog } from '../kit/dialog.js';
+import { Confirmation } from '../kit/dialog.js';
 import { ChoiceField } from '../kit/fields.js';
 import { nameOf } from '../webhooks/webhook-state.js';
 
@@ -22,34 +21,28 @@ export function SendAgainDialog(props: {
   );
   const isDisabled = webhooks.find(({ id }) => id === webhookId)?.enabled === false;
   return (
-    <Dialog title="Send the event again" onClose={onClose}>
-      <div class="form">
-        <ChoiceField
-          label="Webhook"
-          value={webhookId}
-          choices={webhooks.map((webhook) => ({
-            value: webhook.id,
-            label: webhook.enabled ? nameOf(webhook) : `${nameOf(webhook)} (disabled)`,
-          }))}
-          hint="The webhook gets the event now, with the same id, even if its filter does not select it. Other webhooks get nothing."
-          onChange={setWebhookId}
-        />
-      </div>
-      <footer>
-        <Button onClick={onClose}>Cancel</Button>
-        <ActionButton
-          look="primary"
-          done="The event is sent to the webhook now."
-          disabledBecause={isDisabled ? 'The webhook is disabled. Enable it on its page first.' : undefined}
-          action={async () => {
-            await api.change<Delivery>('POST', `/v1/webhooks/${part(webhookId)}/deliveries`, { eventId });
-            onClose();
-            await refresh('/v1/deliveries', '/v1/webhooks');
-          }}
-        >
-          Send
-        </ActionButton>
-      </footer>
-    </Dialog>
+    <Confirmation
+      title="Send the event again"
+      verb="Send"
+      cancel="Cancel"
+      done="The event is sent to the webhook now."
+      disabledBecause={isDisabled ? 'The webhook is disabled. Enable it on its page first.' : undefined}
+      action={async () => {
+        await api.change<Delivery>('POST', `/v1/webhooks/${part(webhookId)}/deliveries`, { eventId });
+        await refresh('/v1/deliveries', '/v1/webhooks');
+      }}
+      onClose={onClose}
+    >
+      <ChoiceField
+        label="Webhook"
+        value={webhookId}
+        choices={webhooks.map((webhook) => ({
+          value: webhook.id,
+          label: webhook.enabled ? nameOf(webhook) : `${nameOf(webhook)} (disabled)`,
+        }))}
+        hint="The webhook gets the event now, with the same id, even if its filter does not select it. Other webhooks get nothing."
+        onChange={setWebhookId}
+      />
+    </Confirmation>
   );
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.js';
+import { hasIncompleteField } from './fields.js';
 import { focusLater } from './focus.js';
 import { Failure } from './page.js';
 import { useToasts } from './toasts.js';
@@ -34,6 +35,8 @@ export function Dialog({ title, isBusy = false, onClose, children }: DialogProps
     <dialog
       ref={element}
       aria-labelledby={titleId}
+      // Chromium does not ask at a second Escape, so a prevented `cancel` is not enough there.
+      closedby={isBusy ? 'none' : 'closerequest'}
       onCancel={(event) => {
         if (isBusy) event.preventDefault();
       }}
@@ -58,20 +61,35 @@ interface ConfirmationProps {
   children: ComponentChildren;
   /** Label of the button: the action as a verb, for example `Revoke the key`. */
   verb: string;
+  /** Label of the button that closes the dialog. `Keep as it is` if absent. */
+  cancel?: string;
   isDangerous?: boolean;
-  /** A rejection is shown, and the dialog stays. */
+  /** Disables the action, and says why to those who ask. */
+  disabledBecause?: string | undefined;
+  /** Runs if no field of the dialog is incomplete. A rejection is shown, and the dialog stays. */
   action: () => Promise<unknown>;
   done?: string;
   onClose: () => void;
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks before an action: whether to do it, or how. */
 export function Confirmation(props: ConfirmationProps): JSX.Element {
-  const { title, children, verb, isDangerous = false, action, done, onClose } = props;
+  const {
+    title,
+    children,
+    verb,
+    cancel = 'Keep as it is',
+    isDangerous = false,
+    action,
+    done,
+    onClose,
+  } = props;
+  const content = useRef<HTMLDivElement>(null);
   const toasts = useToasts();
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const run = async (): Promise<void> => {
+    if (content.current !== null && hasIncompleteField(content.current)) return;
     setBusy(true);
     setError(undefined);
     try {
@@ -87,15 +105,20 @@ export function Confirmation(props: ConfirmationProps): JSX.Element {
   };
   return (
     <Dialog title={title} isBusy={isBusy} onClose={onClose}>
-      <div class="stack">
+      <div ref={content} class="stack">
         {children}
         {error !== undefined && <Failure error={error} />}
       </div>
       <footer>
         <Button isBusy={isBusy} onClick={onClose}>
-          Keep as it is
+          {cancel}
         </Button>
-        <Button look={isDangerous ? 'danger' : 'primary'} isBusy={isBusy} onClick={() => void run()}>
+        <Button
+          look={isDangerous ? 'danger' : 'primary'}
+          isBusy={isBusy}
+          disabledBecause={props.disabledBecause}
+          onClick={() => void run()}
+        >
           {verb}
         </Button>
       </footer>

@@ -3,7 +3,6 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { part, useApi } from '../api/api.js';
 import { useRefresh } from '../api/queries.js';
-import { Dialog } from '../kit/dialog.js';
 import { useToasts } from '../kit/toasts.js';
 import { changesBetween, draftOf, valuesOf, type WebhookValues } from './webhook-draft.js';
 import { WebhookForm } from './webhook-form.js';
@@ -31,8 +30,6 @@ export function EditWebhookDialog({
     onClose();
   };
   return (
-    <Dialog title="Edit the webhook" onClose={onClose}>
-      <WebhookForm initial={initial} verb="Save" onSubmit={save} onCancel={onClose} />
-    </Dialog>
+    <WebhookForm title="Edit the webhook" initial={initial} verb="Save" onSubmit={save} onClose={onClose} />
   );
 }

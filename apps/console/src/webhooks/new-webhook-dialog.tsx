@@ -24,12 +24,16 @@ export function NewWebhookDialog({ onClose }: { onClose: () => void }): JSX.Elem
   };
   if (created === undefined)
     return (
-      <Dialog title="Add a webhook" onClose={onClose}>
-        <WebhookForm initial={EMPTY} verb="Add the webhook" onSubmit={create} onCancel={onClose} />
-      </Dialog>
+      <WebhookForm
+        title="Add a webhook"
+        initial={EMPTY}
+        verb="Add the webhook"
+        onSubmit={create}
+        onClose={onClose}
+      />
     );
   return (
-    <Dialog key="created" title="Webhook added" onClose={onClose}>
+    <Dialog title="Webhook added" onClose={onClose}>
       <div class="stack">
         <p>
           {created.enabled

@@ -1,12 +1,11 @@
 import type { NewReplay, StartedReplay } from '#client';
 import { useQuery } from '@tanstack/preact-query';
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { part, useApi } from '../api/api.js';
 import { keyOf } from '../api/queries.js';
-import { ActionButton, Button } from '../kit/button.js';
-import { Dialog } from '../kit/dialog.js';
-import { ChoiceField, hasIncompleteField, TextField } from '../kit/fields.js';
+import { Confirmation } from '../kit/dialog.js';
+import { ChoiceField, TextField } from '../kit/fields.js';
 import { Failure } from '../kit/page.js';
 import { countText } from '../kit/text.js';
 import { EventTypeFields } from './event-type-choice.js';
@@ -56,15 +55,23 @@ export function ReplayDialog(props: ReplayDialogProps): JSX.Element {
   const change = (changes: Partial<ReplayDraft>): void => {
     setDraft({ ...draft, ...changes });
   };
-  const form = useRef<HTMLDivElement>(null);
   const path = `/v1/webhooks/${part(webhookId)}/replay`;
   const read = replayOf(draft, now, troubleSince);
   const request = 'request' in read ? read.request : undefined;
   const faultOf = (field: string): string | undefined =>
     'field' in read && read.field === field ? read.fault : undefined;
   return (
-    <Dialog title="Replay events" onClose={onClose}>
-      <div class="form" ref={form}>
+    <Confirmation
+      title="Replay events"
+      verb="Replay"
+      cancel="Cancel"
+      disabledBecause={request === undefined ? 'Complete the fields first.' : undefined}
+      action={async () => {
+        await onReplayed((await api.change<StartedReplay>('POST', path, request)).count);
+      }}
+      onClose={onClose}
+    >
+      <div class="form">
         <ChoiceField
           label="Which events"
           value={draft.only}
@@ -94,22 +101,7 @@ export function ReplayDialog(props: ReplayDialogProps): JSX.Element {
         />
         {request !== undefined && <Count path={path} request={request} />}
       </div>
-      <footer>
-        <Button onClick={onClose}>Cancel</Button>
-        <ActionButton
-          look="primary"
-          disabledBecause={request === undefined ? 'Complete the fields first.' : undefined}
-          action={async () => {
-            if (form.current !== null && hasIncompleteField(form.current)) return;
-            const { count } = await api.change<StartedReplay>('POST', path, request);
-            onClose();
-            await onReplayed(count);
-          }}
-        >
-          Replay
-        </ActionButton>
-      </footer>
-    </Dialog>
+    </Confirmation>
   );
 }
 

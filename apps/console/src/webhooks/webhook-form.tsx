@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../kit/button.js';
+import { Dialog } from '../kit/dialog.js';
 import { CheckField, TextField } from '../kit/fields.js';
 import { Failure } from '../kit/page.js';
 import { EventTypeFields } from './event-type-choice.js';
@@ -8,11 +9,12 @@ import { type Faults, type Rejection, rejectionOf } from '../kit/rejection.js';
 import { valuesOf, type WebhookDraft, type WebhookValues } from './webhook-draft.js';
 
 interface WebhookFormProps {
+  title: string;
   initial: WebhookDraft;
   verb: string;
   /** A rejection is shown at the fields that it names. */
   onSubmit: (values: WebhookValues) => Promise<void>;
-  onCancel: () => void;
+  onClose: () => void;
 }
 
 /** Fields of the API that the form shows. */
@@ -20,8 +22,8 @@ const MORE_FIELDS = ['contactIds', 'headers', 'maxConcurrency', 'rateLimitPerSec
 const FIELDS: readonly (keyof WebhookValues)[] = ['url', 'description', 'eventTypes', ...MORE_FIELDS];
 const NONE: Rejection = { faults: {}, other: undefined };
 
-/** The settings of a webhook. */
-export function WebhookForm({ initial, verb, onSubmit, onCancel }: WebhookFormProps): JSX.Element {
+/** The settings of a webhook, in a dialog. */
+export function WebhookForm({ title, initial, verb, onSubmit, onClose }: WebhookFormProps): JSX.Element {
   const [draft, setDraft] = useState(initial);
   const [isBusy, setBusy] = useState(false);
   const [{ faults, other }, setRejection] = useState<Rejection>(NONE);
@@ -49,62 +51,66 @@ export function WebhookForm({ initial, verb, onSubmit, onCancel }: WebhookFormPr
     }
   };
   return (
-    <form
-      ref={form}
-      class="form"
-      // The API validates, and its faults are shown at the fields.
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
-      <TextField
-        label="URL"
-        type="url"
-        value={draft.url}
-        placeholder="https://example.com/tidings"
-        isRequired
-        hasFocus
-        fault={faults['url']}
-        onInput={(url) => {
-          change({ url });
+    <Dialog title={title} isBusy={isBusy} onClose={onClose}>
+      <form
+        ref={form}
+        class="form"
+        // The API validates, and its faults are shown at the fields.
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
         }}
-      />
-      <TextField
-        label="Description"
-        value={draft.description}
-        placeholder="Order service"
-        fault={faults['description']}
-        onInput={(description) => {
-          change({ description });
-        }}
-      />
-      <EventTypeFields
-        label="Events"
-        allLabel="All events, also those of future types"
-        value={draft.eventTypes}
-        fault={faults['eventTypes']}
-        onChange={(eventTypes) => {
-          change({ eventTypes });
-        }}
-      />
-      <CheckField
-        label="Enabled: events are delivered"
-        isChecked={draft.isEnabled}
-        onChange={(isEnabled) => {
-          change({ isEnabled });
-        }}
-      />
-      <MoreFields draft={draft} faults={faults} onChange={change} />
-      {other !== undefined && <Failure error={other} />}
-      <footer>
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button type="submit" look="primary" isBusy={isBusy}>
-          {verb}
-        </Button>
-      </footer>
-    </form>
+      >
+        <TextField
+          label="URL"
+          type="url"
+          value={draft.url}
+          placeholder="https://example.com/tidings"
+          isRequired
+          hasFocus
+          fault={faults['url']}
+          onInput={(url) => {
+            change({ url });
+          }}
+        />
+        <TextField
+          label="Description"
+          value={draft.description}
+          placeholder="Order service"
+          fault={faults['description']}
+          onInput={(description) => {
+            change({ description });
+          }}
+        />
+        <EventTypeFields
+          label="Events"
+          allLabel="All events, also those of future types"
+          value={draft.eventTypes}
+          fault={faults['eventTypes']}
+          onChange={(eventTypes) => {
+            change({ eventTypes });
+          }}
+        />
+        <CheckField
+          label="Enabled: events are delivered"
+          isChecked={draft.isEnabled}
+          onChange={(isEnabled) => {
+            change({ isEnabled });
+          }}
+        />
+        <MoreFields draft={draft} faults={faults} onChange={change} />
+        {other !== undefined && <Failure error={other} />}
+        <footer>
+          <Button isBusy={isBusy} onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" look="primary" isBusy={isBusy}>
+            {verb}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
   );
 }
 
