@@ -1,6 +1,7 @@
 import { createContext, type ComponentChildren, type JSX } from 'preact';
 import { useContext, useMemo, useState } from 'preact/hooks';
-import { type ErrorText, errorText } from './text.js';
+import { errorText } from './text.js';
+import { type Toast, withToast } from './toast-list.js';
 
 /** Shows short messages about what was done. */
 export interface Toasts {
@@ -13,14 +14,7 @@ export interface Toasts {
   fail: (error: unknown, about?: string) => void;
 }
 
-interface Toast {
-  id: number;
-  text: string;
-  error?: ErrorText;
-}
-
 const SHOWN_MS = 6_000;
-const MAX_TOASTS = 4;
 
 const ToastsContext = createContext<Toasts>({ say: () => undefined, fail: () => undefined });
 
@@ -37,7 +31,7 @@ export function ToastArea({ children }: { children: ComponentChildren }): JSX.El
     const add = (toast: Omit<Toast, 'id'>): number => {
       last += 1;
       const id = last;
-      setShown((before) => [...before, { ...toast, id }].slice(-MAX_TOASTS));
+      setShown((before) => withToast(before, { ...toast, id }));
       return id;
     };
     const remove = (id: number): void => {

@@ -1,0 +1,19 @@
+import type { ErrorText } from './text.js';
+
+/** A message about what was done, or an error. */
+export interface Toast {
+  id: number;
+  text: string;
+  error?: ErrorText;
+}
+
+/** Maximum number of messages, and of errors. */
+const MAX_OF_A_KIND = 4;
+
+/** Returns the messages with a new one. Above the maximum, the oldest of the same kind leaves. */
+export function withToast(shown: readonly Toast[], toast: Toast): readonly Toast[] {
+  const isError = toast.error !== undefined;
+  const ofKind = shown.filter(({ error }) => (error !== undefined) === isError);
+  const dropped = ofKind.length < MAX_OF_A_KIND ? undefined : ofKind[0];
+  return [...shown.filter((each) => each !== dropped), toast];
+}
