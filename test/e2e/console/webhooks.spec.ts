@@ -237,6 +237,20 @@ withChromium('on the pages of webhooks in the console,', () => {
     });
   });
 
+  it('a dialog shows the messages of its buttons inside it, where they can be read and closed', async () => {
+    await withConsole('/console/webhooks', async (page) => {
+      await page.getByRole('button', { name: 'Add a webhook' }).first().click();
+      const form = page.getByRole('dialog', { name: 'Add a webhook' });
+      await form.getByLabel('URL').fill(receiver.url);
+      await form.getByRole('button', { name: 'Add the webhook' }).click();
+      const added = page.getByRole('dialog', { name: 'Webhook added' });
+      await added.getByRole('button', { name: 'Copy' }).first().click();
+      await added.getByText('Copied', { exact: true }).waitFor();
+      await added.getByRole('button', { name: 'Close the message' }).click();
+      await added.getByText('Copied', { exact: true }).waitFor({ state: 'detached' });
+    });
+  });
+
   it('the dialog of a replay stays open while its request runs, and shows why the replay was refused', async () => {
     const { id } = await add();
     await withConsole(`/console/webhooks/${id}`, async (page) => {

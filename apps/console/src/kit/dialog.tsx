@@ -4,7 +4,7 @@ import { Button } from './button.js';
 import { hasIncompleteField } from './fields.js';
 import { focusLater } from './focus.js';
 import { Failure } from './page.js';
-import { useToasts } from './toasts.js';
+import { ToastArea, useToasts } from './toasts.js';
 
 interface DialogProps {
   title: string;
@@ -50,7 +50,8 @@ export function Dialog({ title, isBusy = false, onClose, children }: DialogProps
           ✕
         </Button>
       </header>
-      {children}
+      {/* Beside an open dialog, messages can be neither read by a screen reader nor closed. */}
+      <ToastArea>{children}</ToastArea>
     </dialog>
   );
 }

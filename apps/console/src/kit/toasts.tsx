@@ -18,12 +18,12 @@ const SHOWN_MS = 6_000;
 
 const ToastsContext = createContext<Toasts>({ say: () => undefined, fail: () => undefined });
 
-/** Returns the messages of the page. */
+/** Returns the messages of the page, or of the dialog around. */
 export function useToasts(): Toasts {
   return useContext(ToastsContext);
 }
 
-/** Shows the messages of the page, at its upper edge. */
+/** Shows the messages of its children, at the upper edge of the page. */
 export function ToastArea({ children }: { children: ComponentChildren }): JSX.Element {
   const [shown, setShown] = useState<readonly Toast[]>([]);
   const toasts = useMemo<Toasts>(() => {
