@@ -94,7 +94,8 @@ export async function openSignIn(
 export async function tryToCloseDialog(page: Page): Promise<void> {
   const dialog = page.getByRole('dialog');
   for (const name of ['Cancel', 'Close'])
-    if (await dialog.isVisible()) await dialog.getByRole('button', { name }).click({ force: true });
+    if (await dialog.isVisible())
+      await dialog.getByRole('button', { name, exact: true }).click({ force: true });
   // Chromium lets a page prevent the first one only.
   for (let n = 0; n < 2; n += 1) await page.keyboard.press('Escape');
 }

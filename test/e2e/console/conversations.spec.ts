@@ -196,6 +196,29 @@ withChromium('on the page of conversations in the console,', () => {
     });
   });
 
+  it('the end of a send leaves the focus where the user types by then, and otherwise returns it to the message', async () => {
+    const { id } = await makeContact('Adele', '+15554440018');
+    await withConsole(`/${id}`, async (page) => {
+      const held: (() => void)[] = [];
+      await page.route('**/v1/messages/send', async (route) => {
+        await new Promise<void>((resolve) => held.push(resolve));
+        await route.continue();
+      });
+      const sendWhile = async (meanwhile: () => Promise<void>): Promise<unknown> => {
+        await box(page).fill('Takes long');
+        await page.getByRole('button', { name: 'Send', exact: true }).click();
+        await eventually('the send is requested', () => held.length > 0);
+        await meanwhile();
+        held.pop()?.();
+        await eventually('the message is empty', async () => (await box(page).inputValue()) === '');
+        return await page.evaluate('document.activeElement.localName');
+      };
+      expect(await sendWhile(() => Promise.resolve())).toBe('textarea');
+      const search = page.getByRole('searchbox', { name: 'Search conversations' });
+      expect(await sendWhile(() => search.focus())).toBe('input');
+    });
+  });
+
   it('a scheduled send is shown, and can be cancelled', async () => {
     const { id } = await makeContact('Edsger', '+15554440005');
     await withConsole(`/${id}`, async (page) => {

@@ -60,7 +60,9 @@ export function Composer(props: {
       // The draft has the error, but the reader looks at something else.
       if (!isShown.current) toasts.fail(error, `Message to ${nameOf(conversation)}`);
     } finally {
-      text.current?.focus();
+      const focused = document.activeElement;
+      // The reader may type elsewhere by now.
+      if (focused === document.body || text.current?.form?.contains(focused) === true) text.current?.focus();
     }
   };
   return (
