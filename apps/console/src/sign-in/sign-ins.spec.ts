@@ -27,6 +27,9 @@ class MemoryStorage {
   }
 }
 
+/** True while the gateway does not return the sessions. */
+let isUnreadable: boolean;
+
 /** Resolves when the gateway may confirm the end of a session. */
 let mayEnd: Promise<void>;
 
@@ -34,6 +37,7 @@ let mayEnd: Promise<void>;
 async function answer(method: string | undefined, path: string, headers: Headers): Promise<object> {
   if (method === 'DELETE') await mayEnd;
   if (method === 'POST') return { id: headers.get('X-API-Key') };
+  if (path === '/console/sessions' && isUnreadable) throw new TypeError('fetch failed');
   if (path === '/console/sessions')
     return { sessions: [...sessions.keys()].map((id) => ({ id, keyId: id })) };
   const keyId = headers.get('X-Tidings-Console') ?? '';
@@ -59,6 +63,7 @@ beforeAll(() => {
 beforeEach(() => {
   sessions = new Map();
   used = [];
+  isUnreadable = false;
   replace('sessionStorage', new MemoryStorage());
   replace('localStorage', new MemoryStorage());
   mayEnd = Promise.resolve();
@@ -97,6 +102,24 @@ it('if the session that was in use has ended, a reload of the console does not c
   expect(current).toBeUndefined();
   expect(all.map(({ id }) => id)).toEqual(['key_2']);
   expect(endedBecause).toBe('The last sign-in has ended. Sign in again, or continue with another API key.');
+});
+
+it('if the sessions cannot be read, a reload of the console says that the sign-in is not confirmed', async () => {
+  sessions = new Map([['key_1', 'north']]);
+  await reload();
+  isUnreadable = true;
+  await reload();
+  expect(signIns.snapshot).toMatchObject({
+    isRestored: true,
+    current: undefined,
+    endedBecause: 'The gateway did not confirm your sign-in. Reload the page to try again.',
+  });
+});
+
+it('if the sessions cannot be read, somebody who never signed in to the console sees only the form', async () => {
+  isUnreadable = true;
+  await reload();
+  expect(signIns.snapshot).toMatchObject({ isRestored: true, endedBecause: undefined });
 });
 
 it('a sign-in with an API key of another account than the page showed does not keep the address of the page', async () => {

@@ -60,11 +60,12 @@ export class SignIns {
     };
   }
 
-  /** Reads the sessions that the browser still has. Without a reply, the page shows the sign-in form. */
+  /** Reads the sessions that the browser still has. Without a reply, the page shows the sign-in form, and why. */
   async restore(): Promise<void> {
     if (!KEEPS_SESSIONS) return;
-    const sessions = await listSessions().catch(() => []);
     const wanted = sessionStorage.getItem(CURRENT) ?? localStorage.getItem(CURRENT);
+    const listed = await listSessions().catch(() => undefined);
+    const sessions = listed ?? [];
     const found = await Promise.all(
       sessions.map(({ id, keyId }) =>
         // A reload is no use of the other sessions, which would never end by themselves.
@@ -75,7 +76,8 @@ export class SignIns {
     // What is done now must not be done for another account.
     const current = wanted === null ? all[0] : all.find(({ id }) => id === wanted);
     const isUnread =
-      wanted !== null && sessions.some(({ keyId }, i) => keyId === wanted && found[i] === undefined);
+      wanted !== null &&
+      (listed === undefined || sessions.some(({ keyId }, i) => keyId === wanted && found[i] === undefined));
     const hasEnded = current === undefined && all.length > 0;
     this.set({
       isRestored: true,
