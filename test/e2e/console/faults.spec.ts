@@ -121,6 +121,9 @@ withChromium('in a real browser,', () => {
       };
       await create('First');
       await create('Second');
+      await link(page, 'Audit log');
+      await page.getByRole('heading', { name: 'Audit log' }).waitFor();
+      await page.goBack();
       await page.getByText('The API key First is created.').waitFor();
       await page.getByRole('button', { name: 'I have stored it' }).first().click();
       await page.getByText('The API key First is created.').waitFor({ state: 'hidden' });

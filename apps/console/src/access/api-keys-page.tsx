@@ -1,4 +1,4 @@
-import type { AccountList, ApiKey, ApiKeyList, CreatedApiKey } from '#client';
+import type { AccountList, ApiKey, ApiKeyList } from '#client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { part, useApi } from '../api/api.js';
@@ -12,7 +12,9 @@ import { Empty, Loaded, Page } from '../kit/page.js';
 import { Table } from '../kit/table.js';
 import { Time } from '../kit/time.js';
 import { useToasts } from '../kit/toasts.js';
+import { useSnapshot } from '../kit/use-snapshot.js';
 import { ApiKeyDialog } from './api-key-dialog.js';
+import { newApiKeys } from './new-api-keys.js';
 
 const PATH = '/v1/api-keys';
 
@@ -21,12 +23,13 @@ export function ApiKeysPage(): JSX.Element {
   const api = useApi();
   const refresh = useRefresh();
   const toasts = useToasts();
-  const { isOperator, account: own, keyId } = api.signIn.caller;
+  const { id: signInId, caller } = api.signIn;
+  const { isOperator, account: own, keyId } = caller;
   const [{ account }, setParameters] = useParameters();
   const keys = useRead<ApiKeyList>(PATH, { account });
   const accounts = useRead<AccountList>('/v1/accounts', {}, { isEnabled: isOperator });
   const [isAdding, setAdding] = useState(false);
-  const [created, setCreated] = useState<readonly CreatedApiKey[]>([]);
+  useSnapshot(newApiKeys);
   const [revoked, setRevoked] = useState<ApiKey>();
   const accountIds = accounts.data?.accounts.map(({ id }) => id) ?? [own];
   return (
@@ -58,13 +61,13 @@ export function ApiKeysPage(): JSX.Element {
           />
         </div>
       )}
-      {created.map(({ id, name, key }) => (
+      {newApiKeys.of(signInId).map(({ id, name, key }) => (
         <div key={id} class="notice good" role="status">
           <strong>The API key {name} is created. Copy it now: it is not shown again.</strong>
           <Code text={key} label="The new API key" />
           <Button
             onClick={() => {
-              setCreated((all) => all.filter((each) => each.id !== id));
+              newApiKeys.remove(signInId, id);
             }}
           >
             I have stored it
@@ -131,7 +134,7 @@ export function ApiKeysPage(): JSX.Element {
           }}
           onDone={(key) => {
             setAdding(false);
-            setCreated((all) => [...all, key]);
+            newApiKeys.add(signInId, key);
             void refresh(PATH);
           }}
         />

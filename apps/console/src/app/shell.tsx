@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import { useEffect, useId, useState } from 'preact/hooks';
+import { newApiKeys } from '../access/new-api-keys.js';
 import { useApi } from '../api/api.js';
 import { keptDrafts } from '../conversations/kept-drafts.js';
 import { BASE } from '../kit/address.js';
@@ -112,7 +113,10 @@ function AccountChoice({ signIns, onAdd }: { signIns: SignIns; onAdd: () => void
     setSigningOut(true);
     try {
       const isLeft = await signIns.signOut();
-      if (current !== undefined) keptDrafts.forget(current.id);
+      if (current !== undefined) {
+        keptDrafts.forget(current.id);
+        newApiKeys.forget(current.id);
+      }
       // The objects on the page belong to the other account.
       if (isLeft) route(BASE);
     } catch (error) {
