@@ -186,6 +186,8 @@ withChromium('on the pages of webhooks in the console,', () => {
       // An edit leaves alone what another hand has changed meanwhile.
       await page.getByRole('button', { name: 'Edit', exact: true }).click();
       const edit = page.getByRole('dialog', { name: 'Edit the webhook' });
+      // Only the button Disable says what happens to pending deliveries.
+      expect(await edit.getByLabel('Enabled').count()).toBe(0);
       await product.call('PATCH', `/v1/webhooks/${id}`, { maxConcurrency: 7 });
       await edit.getByLabel('Description').fill('Orders');
       await edit.getByLabel('Requests a second').fill('');

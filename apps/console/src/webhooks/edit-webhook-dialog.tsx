@@ -30,6 +30,13 @@ export function EditWebhookDialog({
     onClose();
   };
   return (
-    <WebhookForm title="Edit the webhook" initial={initial} verb="Save" onSubmit={save} onClose={onClose} />
+    <WebhookForm
+      title="Edit the webhook"
+      initial={initial}
+      isNew={false}
+      verb="Save"
+      onSubmit={save}
+      onClose={onClose}
+    />
   );
 }

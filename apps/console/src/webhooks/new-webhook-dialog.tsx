@@ -27,6 +27,7 @@ export function NewWebhookDialog({ onClose }: { onClose: () => void }): JSX.Elem
       <WebhookForm
         title="Add a webhook"
         initial={EMPTY}
+        isNew
         verb="Add the webhook"
         onSubmit={create}
         onClose={onClose}

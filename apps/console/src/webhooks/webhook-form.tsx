@@ -11,6 +11,8 @@ import { valuesOf, type WebhookDraft, type WebhookValues } from './webhook-draft
 interface WebhookFormProps {
   title: string;
   initial: WebhookDraft;
+  /** An existing webhook is enabled and disabled on its page, which says what happens to its deliveries. */
+  isNew: boolean;
   verb: string;
   /** A rejection is shown at the fields that it names. */
   onSubmit: (values: WebhookValues) => Promise<void>;
@@ -23,7 +25,14 @@ const FIELDS: readonly (keyof WebhookValues)[] = ['url', 'description', 'eventTy
 const NONE: Rejection = { faults: {}, other: undefined };
 
 /** The settings of a webhook, in a dialog. */
-export function WebhookForm({ title, initial, verb, onSubmit, onClose }: WebhookFormProps): JSX.Element {
+export function WebhookForm({
+  title,
+  initial,
+  isNew,
+  verb,
+  onSubmit,
+  onClose,
+}: WebhookFormProps): JSX.Element {
   const [draft, setDraft] = useState(initial);
   const [isBusy, setBusy] = useState(false);
   const [{ faults, other }, setRejection] = useState<Rejection>(NONE);
@@ -92,13 +101,15 @@ export function WebhookForm({ title, initial, verb, onSubmit, onClose }: Webhook
             change({ eventTypes });
           }}
         />
-        <CheckField
-          label="Enabled: events are delivered"
-          isChecked={draft.isEnabled}
-          onChange={(isEnabled) => {
-            change({ isEnabled });
-          }}
-        />
+        {isNew && (
+          <CheckField
+            label="Enabled: events are delivered"
+            isChecked={draft.isEnabled}
+            onChange={(isEnabled) => {
+              change({ isEnabled });
+            }}
+          />
+        )}
         <MoreFields draft={draft} faults={faults} onChange={change} />
         {other !== undefined && <Failure error={other} />}
         <footer>
