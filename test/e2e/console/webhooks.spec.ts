@@ -277,6 +277,19 @@ withChromium('on the pages of webhooks in the console,', () => {
     });
   });
 
+  it('the newest deliveries can be shown if the page of deliveries in the address cannot be read', async () => {
+    const { id } = await add();
+    await withConsole(`/console/webhooks/${id}?cursor=gone`, async (page) => {
+      const deliveries = page
+        .locator('section')
+        .filter({ has: page.getByRole('heading', { name: 'Deliveries' }) });
+      await deliveries.getByRole('alert').waitFor();
+      await deliveries.getByRole('link', { name: 'Newest' }).click();
+      await deliveries.getByText('No deliveries yet').waitFor();
+      expect(await deliveries.getByRole('alert').count()).toBe(0);
+    });
+  });
+
   it('a webhook that Tidings disabled is shown as disabled without a reload, and with the reason', async () => {
     const { id } = await add({ description: 'Gone' });
     await withConsole('/console/webhooks', async (page) => {

@@ -53,17 +53,16 @@ export function DeliveriesSection(props: {
         />
       </div>
       <Loaded of={deliveries}>
-        {({ deliveries: shown, next }) => (
-          <>
-            {shown.length === 0 ? (
-              <NoDeliveries status={known} hasMore={next !== null} />
-            ) : (
-              <DeliveryTable deliveries={shown} webhook={webhook} />
-            )}
-            <Turn next={next} isFirst={cursor === undefined} />
-          </>
-        )}
+        {({ deliveries: shown, next }) =>
+          shown.length === 0 ? (
+            <NoDeliveries status={known} hasMore={next !== null} />
+          ) : (
+            <DeliveryTable deliveries={shown} webhook={webhook} />
+          )
+        }
       </Loaded>
+      {/* Also without deliveries: the page in the address may be one that can no longer be read. */}
+      <Turn next={deliveries.data?.next ?? null} isFirst={cursor === undefined} />
     </Section>
   );
 }
