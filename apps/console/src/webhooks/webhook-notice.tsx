@@ -139,10 +139,10 @@ function Failing({ webhook, actions }: { webhook: Webhook; actions: NoticeAction
         </>
       }
     >
-      Every attempt fails. The first one failed <Time at={webhook.failingSince} />
+      An attempt failed <Time at={webhook.failingSince} />, and none has succeeded since
       {last !== undefined && (
         <>
-          , the last one <Time at={last.attempt.at} />:{' '}
+          . The last one was <Time at={last.attempt.at} />:{' '}
           <a href={to('deliveries', last.id)}>{attemptText(last.attempt)}</a>
         </>
       )}
