@@ -253,6 +253,25 @@ withChromium('on the pages of webhooks in the console,', () => {
     });
   });
 
+  it('the dialog of a replay counts the deliveries once the user pauses typing', async () => {
+    const { id } = await add();
+    await withConsole(`/console/webhooks/${id}`, async (page) => {
+      const counted: (string[] | undefined)[] = [];
+      await page.route('**/replay', async (route) => {
+        const { eventTypes } = route.request().postDataJSON() as { eventTypes?: string[] };
+        counted.push(eventTypes);
+        await route.continue();
+      });
+      await page.getByRole('button', { name: 'Replay …' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Replay events' });
+      await dialog.getByText('No event matches', { exact: false }).waitFor();
+      await dialog.getByLabel('All event types of the webhook').uncheck();
+      await dialog.getByLabel('Other event types').pressSequentially('message.unheard');
+      await eventually('the typed event type is counted', () => counted.at(-1)?.[0] === 'message.unheard');
+      expect(counted.length).toBeLessThan('message.unheard'.length);
+    });
+  });
+
   it('the dialog of a replay stays open while its request runs, and shows why the replay was refused', async () => {
     const { id } = await add();
     await withConsole(`/console/webhooks/${id}`, async (page) => {

@@ -12,6 +12,9 @@ import { EventTypeFields } from './event-type-choice.js';
 import { localText, type ReplayDraft, replayOf, type ReplayScope, type ReplaySpan } from './replay-window.js';
 import { ALL_TYPES } from './webhook-draft.js';
 
+/** Time without a change of the fields after which the deliveries are counted, in milliseconds. */
+const PAUSE_MS = 250;
+
 const SCOPES: readonly { value: ReplayScope; label: string }[] = [
   { value: 'failed', label: 'Events whose delivery failed' },
   {
@@ -141,7 +144,12 @@ function Count({ path, request }: { path: string; request: NewReplay }): JSX.Ele
   const api = useApi();
   const count = useQuery({
     queryKey: [...keyOf(api, path), request],
-    queryFn: () => api.change<StartedReplay>('POST', path, { ...request, dryRun: true }),
+    queryFn: async ({ signal }) => {
+      // Each key stroke makes another request out of the fields. The log is read once the reader pauses.
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      signal.throwIfAborted();
+      return await api.change<StartedReplay>('POST', path, { ...request, dryRun: true });
+    },
   });
   if (count.error !== null) return <Failure error={count.error} retry={count.refetch} />;
   return (
