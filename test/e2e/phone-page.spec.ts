@@ -31,6 +31,39 @@ withChromium('in a real browser,', () => {
     });
   });
 
+  it('the phone page keeps a half-written or failed message with its contact', async () => {
+    for (const phoneNumber of ['+14155550188', '+14155550189'])
+      await product.simulate('contacts', { phoneNumber });
+    await withBrowser(browser ?? '', async (context) => {
+      const page = await context.newPage();
+      await page.goto(`http://127.0.0.1:${product.simulator.port}/`);
+      const composer = page.getByTestId('composer');
+      const open = (number: string): Promise<void> =>
+        page.getByTestId('contact').filter({ hasText: number }).click();
+      await open('+14155550188');
+      await composer.fill('Half a mess');
+      await open('+14155550189');
+      expect(await composer.inputValue()).toBe('');
+
+      const failures: (() => void)[] = [];
+      await page.route('**/typing', async (route) => {
+        await new Promise<void>((resolve) => failures.push(resolve));
+        await route.abort();
+      });
+      await composer.fill('Fails');
+      await composer.press('Enter');
+      await eventually('the message is sent', () => failures.length > 0);
+      await open('+14155550188');
+      expect(await composer.inputValue()).toBe('Half a mess');
+      await page.locator('#phone-name').filter({ hasText: '+14155550188' }).waitFor();
+      failures.pop()?.();
+      await page.getByText('Message of +14155550189:', { exact: false }).waitFor();
+      expect(await composer.inputValue()).toBe('Half a mess');
+      await open('+14155550189');
+      expect(await composer.inputValue()).toBe('Fails');
+    });
+  });
+
   it('the phone page of the simulator shows a send as delivered and then read, and a reply typed there causes message.received', async () => {
     const markup = '<b onclick="alert(1)">Hello</b> & welcome';
     await product.json('POST', '/v1/messages/send', { phoneNumber: '+14155550123', message: markup });

@@ -12,6 +12,8 @@ const composer = $('composer');
 
 /** Id of the contact whose phone is shown, or null. */
 let chosen = decodeURIComponent(location.hash.slice(1)) || null;
+/** Text that is being written, per contact id. */
+const drafts = new Map();
 /** Ids of the messages on the screen, to recognise new messages. */
 let shown = new Set();
 let shownFor = null;
@@ -129,7 +131,7 @@ function choose(id) {
   // Show the phone first: a hidden element has no height and cannot take the focus.
   $('phone').hidden = false;
   $('nothing').hidden = true;
-  fitComposer();
+  showDraft();
   composer.focus();
 }
 
@@ -256,7 +258,15 @@ function fitComposer() {
   $('send').disabled = composer.value.trim() === '';
 }
 
-composer.addEventListener('input', fitComposer);
+function showDraft() {
+  composer.value = drafts.get(chosen) ?? '';
+  fitComposer();
+}
+
+composer.addEventListener('input', () => {
+  drafts.set(chosen, composer.value);
+  fitComposer();
+});
 composer.addEventListener('keydown', (event) => {
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
   event.preventDefault();
@@ -267,12 +277,17 @@ $('compose').addEventListener('submit', async (event) => {
   event.preventDefault();
   const message = composer.value;
   const contactId = chosen;
+  const problem = $('send-problem');
+  const name = $('phone-name').textContent;
   if (message.trim() === '' || contactId === null) return;
-  composer.value = '';
-  fitComposer();
-  const sent = await attempt($('send-problem'), () => call('typing', { contactId, message }));
-  if (!sent && composer.value === '') composer.value = message;
-  fitComposer();
+  drafts.delete(contactId);
+  showDraft();
+  if (!(await attempt(problem, () => call('typing', { contactId, message })))) {
+    if (!drafts.get(contactId)) drafts.set(contactId, message);
+    if (chosen !== contactId) problem.textContent = `Message of ${name}: ${problem.textContent}`;
+  }
+  if (chosen !== contactId) return;
+  showDraft();
   conversation.scrollTop = conversation.scrollHeight;
 });
 
