@@ -31,39 +31,6 @@ withChromium('in a real browser,', () => {
     });
   });
 
-  it('the phone page keeps a half-written or failed message with its contact', async () => {
-    for (const phoneNumber of ['+14155550188', '+14155550189'])
-      await product.simulate('contacts', { phoneNumber });
-    await withBrowser(browser ?? '', async (context) => {
-      const page = await context.newPage();
-      await page.goto(`http://127.0.0.1:${product.simulator.port}/`);
-      const composer = page.getByTestId('composer');
-      const open = (number: string): Promise<void> =>
-        page.getByTestId('contact').filter({ hasText: number }).click();
-      await open('+14155550188');
-      await composer.fill('Half a mess');
-      await open('+14155550189');
-      expect(await composer.inputValue()).toBe('');
-
-      const failures: (() => void)[] = [];
-      await page.route('**/typing', async (route) => {
-        await new Promise<void>((resolve) => failures.push(resolve));
-        await route.abort();
-      });
-      await composer.fill('Fails');
-      await composer.press('Enter');
-      await eventually('the message is sent', () => failures.length > 0);
-      await open('+14155550188');
-      expect(await composer.inputValue()).toBe('Half a mess');
-      await page.locator('#phone-name').filter({ hasText: '+14155550188' }).waitFor();
-      failures.pop()?.();
-      await page.getByText('Message of +14155550189:', { exact: false }).waitFor();
-      expect(await composer.inputValue()).toBe('Half a mess');
-      await open('+14155550189');
-      expect(await composer.inputValue()).toBe('Fails');
-    });
-  });
-
   it('the phone page of the simulator shows a send as delivered and then read, and a reply typed there causes message.received', async () => {
     const markup = '<b onclick="alert(1)">Hello</b> & welcome';
     await product.json('POST', '/v1/messages/send', { phoneNumber: '+14155550123', message: markup });
@@ -109,5 +76,62 @@ withChromium('in a real browser,', () => {
     expect(types.find(({ type }) => type === 'message.received')?.data.message?.message).toBe(
       'Typed on the phone 😀',
     );
+  });
+
+  it('the phone page keeps a half-written or failed message with its contact', async () => {
+    for (const phoneNumber of ['+14155550188', '+14155550189'])
+      await product.simulate('contacts', { phoneNumber });
+    await withBrowser(browser ?? '', async (context) => {
+      const page = await context.newPage();
+      await page.goto(`http://127.0.0.1:${product.simulator.port}/`);
+      const composer = page.getByTestId('composer');
+      const open = (number: string): Promise<void> =>
+        page.getByTestId('contact').filter({ hasText: number }).click();
+      await open('+14155550188');
+      await composer.fill('Half a mess');
+      await open('+14155550189');
+      expect(await composer.inputValue()).toBe('');
+
+      const failures: (() => void)[] = [];
+      await page.route('**/typing', async (route) => {
+        await new Promise<void>((resolve) => failures.push(resolve));
+        await route.abort();
+      });
+      await composer.fill('Fails');
+      await composer.press('Enter');
+      await eventually('the message is sent', () => failures.length > 0);
+      await open('+14155550188');
+      expect(await composer.inputValue()).toBe('Half a mess');
+      await page.locator('#phone-name').filter({ hasText: '+14155550188' }).waitFor();
+      failures.pop()?.();
+      await page.getByText('Message of +14155550189:', { exact: false }).waitFor();
+      expect(await composer.inputValue()).toBe('Half a mess');
+      await open('+14155550189');
+      expect(await composer.inputValue()).toBe('Fails');
+    });
+  });
+
+  it('the row of a contact on the phone page stays the same element when contacts change, so that no click is lost', async () => {
+    const [idle, busy] = ['+14155550178', '+14155550179'];
+    for (const phoneNumber of [busy, idle]) {
+      await product.simulate('contacts', { phoneNumber });
+      await product.simulate('messages', { phoneNumber, text: 'Hello' });
+    }
+    await withBrowser(browser ?? '', async (context) => {
+      const page = await context.newPage();
+      await page.goto(`http://127.0.0.1:${product.simulator.port}/`);
+      const rows = page.getByTestId('contact');
+      await rows.filter({ hasText: busy }).waitFor();
+      const before = await Promise.all(
+        [idle, busy].map((number) => rows.filter({ hasText: number }).elementHandle()),
+      );
+      await product.simulate('messages', { phoneNumber: busy, text: 'Again' });
+      await rows.first().filter({ hasText: busy }).getByText('Again').waitFor();
+      await rows.first().getByRole('img', { name: 'New message' }).waitFor();
+      for (const row of before) expect(await row?.isVisible()).toBe(true);
+      const contactId = await rows.filter({ hasText: idle }).getAttribute('data-contact-id');
+      await product.simulate('contacts/delete', { contactId });
+      await rows.filter({ hasText: idle }).waitFor({ state: 'detached' });
+    });
   });
 });

@@ -75,33 +75,43 @@ function when(time) {
   return date.toDateString() === new Date().toDateString() ? clock.format(date) : shortDay.format(date);
 }
 
-function contactRow(contact) {
+/** Rows of the list, per contact id. A row stays while it changes: a click on it could get lost otherwise. */
+const contactRows = new Map();
+
+function newRow(id) {
   const item = element('li');
   const button = element('button', 'contact');
   button.type = 'button';
   button.dataset.testid = 'contact';
-  button.dataset.contactId = contact.id;
-  button.setAttribute('aria-current', String(contact.id === chosen));
+  button.dataset.contactId = id;
   const avatar = element('span', 'avatar');
   avatar.setAttribute('aria-hidden', 'true');
-  dress(avatar, contact);
+  const name = element('span', 'contact-name');
+  const last = element('span', 'contact-last');
   const text = element('span', 'contact-text');
-  text.append(
-    element('span', 'contact-name', contact.name),
-    element('span', 'contact-last', contact.lastText || contact.phoneNumber),
-  );
+  text.append(name, last);
+  const time = element('span');
+  const dot = element('span', 'contact-new');
+  dot.setAttribute('role', 'img');
+  dot.setAttribute('aria-label', 'New message');
   const side = element('span', 'contact-side');
-  side.append(element('span', '', when(contact.lastAt)));
-  if (contact.id !== chosen && contact.lastAt > (seen.get(contact.id) ?? Infinity)) {
-    const dot = element('span', 'contact-new');
-    dot.setAttribute('role', 'img');
-    dot.setAttribute('aria-label', 'New message');
-    side.append(dot);
-  }
+  side.append(time, dot);
   button.append(avatar, text, side);
-  button.addEventListener('click', () => choose(contact.id));
+  button.addEventListener('click', () => choose(id));
   item.append(button);
-  return item;
+  return { item, button, avatar, name, last, time, dot };
+}
+
+function showRow(contact) {
+  const row = contactRows.get(contact.id) ?? newRow(contact.id);
+  contactRows.set(contact.id, row);
+  row.button.setAttribute('aria-current', String(contact.id === chosen));
+  dress(row.avatar, contact);
+  row.name.textContent = contact.name;
+  row.last.textContent = contact.lastText || contact.phoneNumber;
+  row.time.textContent = when(contact.lastAt);
+  row.dot.hidden = contact.id === chosen || contact.lastAt <= (seen.get(contact.id) ?? Infinity);
+  return row.item;
 }
 
 async function showContacts() {
@@ -109,14 +119,22 @@ async function showContacts() {
   $('account-number').textContent = accountNumber;
   for (const { id, lastAt } of contacts) if (!seen.has(id) || id === chosen) seen.set(id, lastAt);
   const focused = document.activeElement?.dataset?.contactId;
-  $('contacts').replaceChildren(...contacts.map(contactRow));
-  // The rows were replaced: restore the keyboard focus.
-  if (focused !== undefined)
-    $('contacts')
-      .querySelector(`[data-contact-id="${CSS.escape(focused)}"]`)
-      ?.focus();
+  const list = $('contacts');
+  const listed = new Set(contacts.map(({ id }) => id));
+  for (const [id, { item }] of contactRows) {
+    if (listed.has(id)) continue;
+    item.remove();
+    contactRows.delete(id);
+  }
+  contacts.forEach((contact, index) => {
+    const item = showRow(contact);
+    const there = list.children[index] ?? null;
+    if (there !== item) list.insertBefore(item, there);
+  });
+  // A row that moves loses the keyboard focus.
+  contactRows.get(focused)?.button.focus();
   $('people-empty').hidden = contacts.length > 0;
-  $('contacts').hidden = contacts.length === 0;
+  list.hidden = contacts.length === 0;
 }
 
 function choose(id) {
@@ -124,8 +142,8 @@ function choose(id) {
   history.replaceState(null, '', id === null ? location.pathname : `#${encodeURIComponent(id)}`);
   app.dataset.view = id === null ? 'list' : 'phone';
   $('send-problem').textContent = '';
-  for (const button of $('contacts').querySelectorAll('.contact'))
-    button.setAttribute('aria-current', String(button.dataset.contactId === id));
+  for (const [contactId, { button }] of contactRows)
+    button.setAttribute('aria-current', String(contactId === id));
   refresh();
   if (id === null) return;
   // Show the phone first: a hidden element has no height and cannot take the focus.
