@@ -61,6 +61,15 @@ function outcomeOfStatus(status: number, safeStatuses: readonly number[]): Attem
 }
 
 /**
+ * True if an outage may have caused this result of a POST: upstream was unreachable, or rejected the account with 401 or
+ * 403.
+ */
+export function mayBeCausedByOutage({ outcome, httpStatus }: AttemptResult): boolean {
+  if (httpStatus === 401 || httpStatus === 403) return true;
+  return outcome === 'not_taken' && httpStatus === undefined;
+}
+
+/**
  * Returns the wait before a send's next attempt, in milliseconds. The wait is taken from the schedule and lengthened at
  * random by up to 20 %. It is at least the wait that upstream requested.
  * @param scheduleSeconds one wait per attempt, in seconds; the last wait repeats

@@ -1,6 +1,8 @@
-import { type Logger, pause, type TimeLimit } from '#platform';
-import { type AttemptResult, retryWaitMs } from './attempt-outcome.js';
-import type { Lookup } from '../ports.js';
+import { BlobMissingError, type BlobStoreUnavailableError } from '#blobs';
+import { type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
+import { logAttempt } from './attempt-log.js';
+import { type AttemptResult, mayBeCausedByOutage, retryWaitMs } from './attempt-outcome.js';
+import type { Lookup, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore, StateChange } from '../send/relay-store.js';
 import { InvalidTransitionError } from '../send/send-transitions.js';
@@ -10,6 +12,7 @@ import {
   fieldsKeptAcrossTransitions,
   appendAttempt,
 } from '../send/send-record.js';
+import type { FencedSend } from './fenced-send.js';
 import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup-runner.js';
 import type { SendAttempt } from '../send/send.js';
 
@@ -26,12 +29,55 @@ const FIRST_CONFIRM_MS = 1_000;
 export class PostOutcomeRecorder {
   constructor(
     private readonly store: RelayStore,
+    private readonly sender: Pick<Sender, 'isHeld'>,
     private readonly lookup: Lookup,
     private readonly lookups: SendLookupRunner,
     private readonly settings: RelaySettings,
     private readonly logger: Logger,
     private readonly random: () => number,
   ) {}
+
+  /**
+   * Logs and records the result of a POST. Returns the wait before the lane's next step, in milliseconds; undefined if
+   * upstream accepted the last send of the lane.
+   */
+  async record(account: string, fenced: FencedSend, result: AttemptResult): Promise<number | undefined> {
+    const isHeld = await this.untilRecorded(
+      fenced.untilDecided,
+      async () => mayBeCausedByOutage(result) && (await this.sender.isHeld(account)),
+    );
+    return this.logAndStore(account, fenced, result, isHeld);
+  }
+
+  /**
+   * Logs and records that the file of a send could not be read, so that nothing was posted. Returns the wait before the
+   * lane's next step, in milliseconds.
+   */
+  async recordUnavailableFile(
+    account: string,
+    fenced: FencedSend,
+    error: BlobMissingError | BlobStoreUnavailableError,
+  ): Promise<number | undefined> {
+    const outcome = error instanceof BlobMissingError ? 'refused' : 'not_taken';
+    const result = { outcome, error: error.message, fault: logMessageOf(error) } as const;
+    return this.logAndStore(account, fenced, result, false);
+  }
+
+  /**
+   * Requeues a send that was marked as `relaying` but certainly not posted: its status becomes `queued` again. If
+   * another worker has already begun a look-up of the send, requeueing the send ends the look-up. Returns the wait
+   * before the lane's next step, in milliseconds.
+   * @param limit limit for retries while Redis fails
+   * @param waitMs the wait to return, unless the send has changed in another way
+   */
+  async requeueUnposted(
+    account: string,
+    record: SendRecord,
+    limit: TimeLimit,
+    waitMs: number,
+  ): Promise<number> {
+    return this.untilRecorded(limit, () => this.requeue(account, record, waitMs));
+  }
 
   /**
    * Runs a step that stores the outcome of a POST. If Redis fails, tries again until the limit, because only this process
@@ -53,11 +99,7 @@ export class PostOutcomeRecorder {
     }
   }
 
-  /**
-   * Requeues a send that was marked as `relaying` but certainly not posted: its status becomes `queued` again. If
-   * another worker has already begun a look-up of the send, requeueing the send ends the look-up.
-   */
-  async requeueUnposted(account: string, record: SendRecord, waitMs: number): Promise<number> {
+  private async requeue(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
     while (current !== undefined) {
       const state = fieldsKeptAcrossTransitions(current.state);
@@ -69,11 +111,24 @@ export class PostOutcomeRecorder {
     return 0;
   }
 
+  private async logAndStore(
+    account: string,
+    fenced: FencedSend,
+    result: AttemptResult,
+    isHeld: boolean,
+  ): Promise<number | undefined> {
+    const { record, untilDecided } = fenced;
+    logAttempt(this.logger, account, fenced, result, isHeld);
+    return this.untilRecorded(untilDecided, () =>
+      isHeld ? this.hold(account, record, result) : this.finish(account, record, result),
+    );
+  }
+
   /**
    * Records an attempt that failed because of an outage. The send waits for the end of the outage. The attempt does not
    * count as a step of the send's retry schedule.
    */
-  async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
+  private async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
     const attempts = appendAttempt(record.state.attempts, attempt);
     await this.recordOutcome(account, record, {
@@ -87,7 +142,11 @@ export class PostOutcomeRecorder {
    * Records an attempt that was not held. Returns the wait before the lane's next step, in milliseconds; undefined if
    * upstream accepted the last send of the lane.
    */
-  async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number | undefined> {
+  private async finish(
+    account: string,
+    record: SendRecord,
+    result: AttemptResult,
+  ): Promise<number | undefined> {
     const { outcome, error, retryAfterMs } = result;
     const attempts = appendAttempt(record.state.attempts, attemptOf(record, result));
     const state: SendProgress = { ...fieldsKeptAcrossTransitions(record.state), attempts };

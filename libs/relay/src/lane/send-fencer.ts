@@ -12,6 +12,7 @@ import {
   fieldsKeptAcrossTransitions,
   timeOfFirstPostWithoutBoundMessage,
 } from '../send/send-record.js';
+import type { FencedSend } from './fenced-send.js';
 import type { PostOutcomeRecorder } from './post-outcome-recorder.js';
 import { MAX_LANE_WAIT_IN_OUTAGE_MS } from './send-lookup-runner.js';
 
@@ -22,18 +23,6 @@ import { MAX_LANE_WAIT_IN_OUTAGE_MS } from './send-lookup-runner.js';
  * meantime the send may have expired, or another worker may have begun a look-up of the send.
  */
 export const MAX_FENCE_AGE_MS = 2_000;
-
-/** A send that is marked as being posted, and what its POST needs. */
-export interface FencedSend {
-  record: SendRecord;
-  /** When Redis was asked to set the send's status to `relaying`, as a value of `performance.now()`. */
-  fencedAt: number;
-  /** The POST must start before this limit. */
-  untilPost: TimeLimit;
-  /** Before this limit, other workers have at most begun to look the send up, so the outcome of the POST still counts. */
-  untilDecided: TimeLimit;
-  tokenCheck: BudgetTokenCheck;
-}
 
 /** Marks sends as `relaying` (the fence), so that no other process posts them. */
 export class SendFencer {
@@ -128,9 +117,7 @@ export class SendFencer {
         this.store.find(account, order.id),
       );
       if (stored?.state.step !== name) throw error;
-      await this.outcomes.untilRecorded(untilDecided, () =>
-        this.outcomes.requeueUnposted(account, stored, 0),
-      );
+      await this.outcomes.requeueUnposted(account, stored, untilDecided, 0);
       return 'undone';
     }
   }

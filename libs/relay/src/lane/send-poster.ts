@@ -1,11 +1,4 @@
-import {
-  DeadlineError,
-  type Logger,
-  logMessageOf,
-  type TimeLimit,
-  traceIdLogField,
-  withDeadline,
-} from '#platform';
+import { DeadlineError, type Logger, logMessageOf, type TimeLimit, withDeadline } from '#platform';
 import {
   type BudgetTokenCheck,
   BudgetExhaustedError,
@@ -19,19 +12,10 @@ import type { Lookup, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead } from '../send/lane-store.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { type SendRecord, MAX_ATTEMPTS } from '../send/send-record.js';
+import type { SendRecord } from '../send/send-record.js';
 import { PostOutcomeRecorder } from './post-outcome-recorder.js';
-import { type FencedSend, MAX_FENCE_AGE_MS, SendFencer } from './send-fencer.js';
+import { MAX_FENCE_AGE_MS, SendFencer } from './send-fencer.js';
 import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup-runner.js';
-import type { AttemptOutcome } from '../send/send.js';
-
-/** For each outcome of an attempt: what the relay does next, as logged with the attempt. */
-const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
-  accepted: 'wait for the message',
-  refused: 'fail',
-  not_taken: 'retry',
-  ambiguous: 'look up',
-};
 
 /**
  * Posts one send to upstream: first marks the send as `relaying` (the fence), then makes the POST and records its
@@ -48,10 +32,10 @@ export class SendPoster {
     private readonly blobs: BlobStore,
     lookups: SendLookupRunner,
     private readonly settings: RelaySettings,
-    private readonly logger: Logger,
+    logger: Logger,
     random: () => number,
   ) {
-    this.outcomes = new PostOutcomeRecorder(store, lookup, lookups, settings, logger, random);
+    this.outcomes = new PostOutcomeRecorder(store, sender, lookup, lookups, settings, logger, random);
     this.fencer = new SendFencer(store, sender, this.outcomes, settings);
   }
 
@@ -71,51 +55,11 @@ export class SendPoster {
     if ('waitMs' in fenced) return fenced.waitMs;
     const { record, untilPost, untilDecided, tokenCheck } = fenced;
     const request = await this.requestOf(record, untilPost);
-    if (request instanceof Error) {
-      const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
-      const result: AttemptResult = { outcome, error: request.message, fault: logMessageOf(request) };
-      this.logAttempt(account, fenced, result, DECISIONS[outcome]);
-      return this.outcomes.untilRecorded(untilDecided, () => this.outcomes.finish(account, record, result));
-    }
+    if (request instanceof Error) return this.outcomes.recordUnavailableFile(account, fenced, request);
     const result = await this.attempt(account, request, untilPost, tokenCheck, address);
-    if ('notSent' in result)
-      return this.outcomes.untilRecorded(untilDecided, () =>
-        this.outcomes.requeueUnposted(account, record, result.waitMs),
-      );
-    const isHeld = await this.outcomes.untilRecorded(
-      untilDecided,
-      async () => mayHoldAccount(result) && (await this.sender.isHeld(account)),
-    );
-    this.logAttempt(account, fenced, result, isHeld ? 'hold' : DECISIONS[result.outcome]);
-    return this.outcomes.untilRecorded(untilDecided, () =>
-      isHeld ? this.outcomes.hold(account, record, result) : this.outcomes.finish(account, record, result),
-    );
-  }
-
-  /** Logs one line for an attempt. The line contains neither the text of the send nor text from upstream's reply. */
-  private logAttempt(
-    account: string,
-    { record: { order, state }, fencedAt }: FencedSend,
-    { outcome, httpStatus, fault, retryAfterMs }: AttemptResult,
-    decision: string,
-  ): void {
-    this.logger.info(
-      {
-        account,
-        ...(order.requestId === undefined ? {} : { requestId: order.requestId }),
-        ...traceIdLogField(order.trace),
-        sendId: order.id,
-        // Of a send with more attempts, the number is not stored.
-        ...(state.attempts.length < MAX_ATTEMPTS ? { attempt: state.attempts.length + 1 } : {}),
-        outcome,
-        ...(httpStatus === undefined ? {} : { status: httpStatus }),
-        ...(fault === undefined ? {} : { error: fault }),
-        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-        durationMs: Math.round(performance.now() - fencedAt),
-        decision,
-      },
-      'send.attempted',
-    );
+    return 'notSent' in result
+      ? this.outcomes.requeueUnposted(account, record, untilDecided, result.waitMs)
+      : this.outcomes.record(account, fenced, result);
   }
 
   /**
@@ -172,10 +116,4 @@ export class SendPoster {
       return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };
     }
   }
-}
-
-/** True if an outage may have caused this result: upstream was unreachable, or rejected the account with 401 or 403. */
-function mayHoldAccount({ outcome, httpStatus }: AttemptResult): boolean {
-  if (httpStatus === 401 || httpStatus === 403) return true;
-  return outcome === 'not_taken' && httpStatus === undefined;
 }

@@ -1,0 +1,15 @@
+import type { TimeLimit } from '#platform';
+import type { BudgetTokenCheck } from '#upstream';
+import type { SendRecord } from '../send/send-record.js';
+
+/** A send that is marked as being posted, and what its POST needs. */
+export interface FencedSend {
+  record: SendRecord;
+  /** When Redis was asked to set the send's status to `relaying`, as a value of `performance.now()`. */
+  fencedAt: number;
+  /** The POST must start before this limit. */
+  untilPost: TimeLimit;
+  /** Before this limit, other workers have at most begun to look the send up, so the outcome of the POST still counts. */
+  untilDecided: TimeLimit;
+  tokenCheck: BudgetTokenCheck;
+}
