@@ -24,7 +24,7 @@ import {
   SendNotCancellableError,
   StoreBackedSendService,
 } from '#relay';
-import type { StateChange } from '../../../libs/relay/src/send/relay-store.js';
+import type { AppliedChange, StateChange } from '../../../libs/relay/src/send/relay-store.js';
 import {
   type TransitionName,
   InvalidTransitionError,
@@ -110,7 +110,7 @@ const applyTo = (
   record: SendRecord,
   transition: TransitionName,
   more: Partial<StateChange> = {},
-): Promise<SendRecord | undefined> =>
+): Promise<AppliedChange | undefined> =>
   store.apply(ACCOUNT, record, { transition, state: fieldsKeptAcrossTransitions(record.state), ...more });
 /** Applies several transitions, each of which must succeed. */
 async function applyAll(record: SendRecord, ...transitions: TransitionName[]): Promise<SendRecord> {
@@ -120,7 +120,7 @@ async function applyAll(record: SendRecord, ...transitions: TransitionName[]): P
     if (next === undefined) throw new Error(`${transition} was refused`);
     current = next;
   }
-  return current;
+  return { order: current.order, state: current.state };
 }
 const eventTypes = async (): Promise<string[]> =>
   (await log.read(ACCOUNT, undefined, 1_000)).events.map(({ type }) => type);
@@ -247,12 +247,10 @@ describe('The next check for the message of an accepted send', () => {
 describe('A change that takes a send out of its lane', () => {
   it('reports that the lane is empty only if the send was the last one in the lane', async () => {
     const [one, two] = [await insert(), await insert()];
-    const emptied: string[] = [];
-    for (const record of [one, two]) {
-      const fenced = await applyAll(record, 'fenced');
-      await applyTo(fenced, 'accepted', { onLaneEmpty: () => emptied.push(record.order.id) });
-    }
-    expect(emptied).toEqual([two.order.id]);
+    const accepted = async (record: SendRecord): ReturnType<typeof applyTo> =>
+      applyTo(await applyAll(record, 'fenced'), 'accepted');
+    expect((await accepted(one))?.isLaneEmpty).toBeUndefined();
+    expect((await accepted(two))?.isLaneEmpty).toBe(true);
   });
 });
 
@@ -480,7 +478,7 @@ describe('a change of a send', () => {
     });
     const call = redis.call.bind(redis) as (...args: unknown[]) => Promise<unknown>;
     expect(await call(...(calls.at(-1) ?? []))).toBe(1);
-    expect(await found(record.order.id)).toEqual(done);
+    expect(done).toEqual({ ...(await found(record.order.id)), isLaneEmpty: true });
     expect(await eventTypes()).toEqual(['send.accepted']);
     await insert({ id: newId('snd') });
     expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);

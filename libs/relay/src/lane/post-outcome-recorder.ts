@@ -217,13 +217,9 @@ export class PostOutcomeRecorder {
    */
   private async recordOutcome(account: string, record: SendRecord, change: StateChange): Promise<boolean> {
     let current = record;
-    let isLaneEmpty = false;
-    const onLaneEmpty = (): void => {
-      isLaneEmpty = true;
-    };
     for (;;) {
-      const next = await this.store.apply(account, current, { ...change, onLaneEmpty });
-      if (next !== undefined) return isLaneEmpty;
+      const next = await this.store.apply(account, current, change);
+      if (next !== undefined) return next.isLaneEmpty === true;
       const moved = await this.store.find(account, record.order.id);
       if (moved === undefined) return false;
       if (isFenceLost(moved, record) && ['accepted', 'ambiguous'].includes(change.transition)) {

@@ -2,7 +2,7 @@ import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
 import { FileRemovingRelayStore } from './file-removing-relay-store.js';
 import { LOST_JOB_CHECK_DELAY_MS, RELAY_TASK_NAMES, type RelayHints } from '../jobs/relay-hints.js';
-import type { InsertResult, NewSendOrder, StateChange } from '../send/relay-store.js';
+import type { AppliedChange, InsertResult, NewSendOrder, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-service.js';
 import type { SendRecord } from '../send/send-record.js';
 import { storageLocationOfSend, type TransitionName } from '../send/send-transitions.js';
@@ -54,16 +54,11 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
     account: string,
     record: SendRecord,
     change: StateChange,
-  ): Promise<SendRecord | undefined> {
-    const lane = { isEmpty: false };
-    const onLaneEmpty = (): void => {
-      lane.isEmpty = true;
-      change.onLaneEmpty?.();
-    };
+  ): Promise<AppliedChange | undefined> {
     // As for an inserted send: this process may die before it wakes a worker for the lane.
     if (change.transition === 'resolved_resend')
       this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
-    const next = await super.apply(account, record, { ...change, onLaneEmpty });
+    const next = await super.apply(account, record, change);
     if (next === undefined) return undefined;
     const { confirmInMs, transition } = change;
     if (typeof confirmInMs === 'number')
@@ -74,7 +69,7 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
     const hasLeftLane =
       storageLocationOfSend(record.state.status) === 'lane' &&
       storageLocationOfSend(next.state.status) !== 'lane';
-    if (hasLeftLane && !lane.isEmpty && !isResultOfPost(transition))
+    if (hasLeftLane && next.isLaneEmpty !== true && !isResultOfPost(transition))
       this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, NEXT_SEND_DELAY_MS);
     return next;
   }

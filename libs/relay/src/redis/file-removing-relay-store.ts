@@ -2,7 +2,7 @@ import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
 import { mayStillNeedFile } from '../send/file-rule.js';
 import { RedisRelayStore } from './redis-relay-store.js';
-import type { StateChange } from '../send/relay-store.js';
+import type { AppliedChange, StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
 /**
@@ -30,7 +30,7 @@ export class FileRemovingRelayStore extends RedisRelayStore {
     account: string,
     record: SendRecord,
     change: StateChange,
-  ): Promise<SendRecord | undefined> {
+  ): Promise<AppliedChange | undefined> {
     const next = await super.apply(account, record, change);
     if (next !== undefined && mayStillNeedFile(record.state.status) && !mayStillNeedFile(next.state.status)) {
       this.startRemoval(account, next);

@@ -26,6 +26,7 @@ import { trimFinishedSends, readExcessAcceptedAndUnknownSends } from './redis-se
 import {
   boundSendOf,
   type BoundSend,
+  type AppliedChange,
   type ExpirableSend,
   type RelayStore,
   type InsertResult,
@@ -103,7 +104,7 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
     return record;
   }
 
-  async apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined> {
+  async apply(account: string, record: SendRecord, change: StateChange): Promise<AppliedChange | undefined> {
     const keys = this.keys(account);
     const { order, state: before } = record;
     const { laneDueInMs, confirmInMs, claim, redisRun } = change;
@@ -166,8 +167,8 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
         ),
       },
     );
-    if (done === 2) change.onLaneEmpty?.();
-    return done === 0 ? undefined : next;
+    if (done === 0) return undefined;
+    return done === 2 ? { ...next, isLaneEmpty: true } : next;
   }
 
   async dueConfirmations(account: string, count: number): Promise<SendRecord[]> {

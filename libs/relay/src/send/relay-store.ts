@@ -38,13 +38,17 @@ export interface StateChange {
    * that a message that appears later is bound to it.
    */
   mayHaveLostPost?: boolean;
-  /** Called if the transition takes the send out of its lane, and the lane is then empty. */
-  onLaneEmpty?: () => void;
   /**
    * Unique id of the change, which becomes `step` of the changed send. With it, the caller can find out whether the
    * change was stored although Redis' reply was lost. Default: an id that the caller does not know.
    */
   name?: string;
+}
+
+/** A send after a change of {@link RelayStore.apply}. */
+export interface AppliedChange extends SendRecord {
+  /** True if the change took the send out of its lane, and the lane is then empty. */
+  isLaneEmpty?: true;
 }
 
 /** A send that is not stored yet. If `createdAt` is absent, the store sets it by its own clock. */
@@ -99,7 +103,7 @@ export interface RelayStore extends LaneStore {
    *
    * @throws {InvalidTransitionError} if the transition is not allowed in the status of `record`
    */
-  apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined>;
+  apply(account: string, record: SendRecord, change: StateChange): Promise<AppliedChange | undefined>;
 
   /** Returns at most `count` accepted sends for which a check for the send's message is due. */
   dueConfirmations(account: string, count: number): Promise<SendRecord[]>;
