@@ -89,9 +89,28 @@ export class CircuitBreaker {
    * {@link HALF_OPEN_AFTER_MS}.
    * @param isOwnFault returns true for an error that the request itself may have caused; the circuit breaker ignores
    * such an error, except in a trial, where it counts as a failure if it shows that upstream is down
+   * @param onOpened called with the error of a request that shows that upstream is down, if the circuit breaker was
+   * closed when the request began and is open now
    * @throws the error of the request, or {@link UpstreamUnavailableError} if no request was made
    */
-  async run<T>(request: () => Promise<T>, isOwnFault: (error: unknown) => boolean = () => false): Promise<T> {
+  async run<T>(
+    request: () => Promise<T>,
+    isOwnFault: (error: unknown) => boolean = () => false,
+    onOpened?: (error: unknown) => Promise<void>,
+  ): Promise<T> {
+    const wasOpen = this.isOpen();
+    try {
+      return await this.runIfClosed(request, isOwnFault);
+    } catch (error) {
+      if (!wasOpen && this.isOpen() && isUpstreamDownError(error)) await onOpened?.(error);
+      throw error;
+    }
+  }
+
+  private async runIfClosed<T>(
+    request: () => Promise<T>,
+    isOwnFault: (error: unknown) => boolean,
+  ): Promise<T> {
     let outcome: Answered<T>;
     // A failure counts for the breaker that admitted the request, which a reset may have replaced meanwhile.
     const { breaker } = this;

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type Logger, logMessageOf } from '#platform';
 import type { AdaptiveBudget } from '../budget/request-budget.js';
 import { UpstreamIsTidingsError, UpstreamStatusError } from '../upstream-error.js';
-import { CircuitBreaker, isUpstreamDownError } from './circuit-breaker.js';
+import { CircuitBreaker } from './circuit-breaker.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
 
 /**
@@ -47,15 +47,14 @@ export class RequestWatcher {
     request: () => Promise<T>,
     isOwnFault?: (error: unknown) => boolean,
   ): Promise<T> {
-    const circuit = this.circuitOf(account);
-    const wasOpen = circuit.isOpen();
     try {
-      const result = await circuit.run(request, isOwnFault);
+      const result = await this.circuitOf(account).run(request, isOwnFault, (error) =>
+        this.hold(account, 'away', error),
+      );
       await this.recordSuccess(account, rate);
       return result;
     } catch (error) {
       await this.recordRefusal(account, rate, error);
-      if (!wasOpen && circuit.isOpen() && isUpstreamDownError(error)) await this.hold(account, 'away', error);
       throw error;
     }
   }
