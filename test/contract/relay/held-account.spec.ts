@@ -75,7 +75,7 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
     takeBudgetToken: (account) => upstream.takeBudgetToken(account, 'send'),
     budgetOf: (account) => upstream.budgetOf(account),
     budgetTokenCheckOf: (account, requestedAt) => upstream.budgetTokenCheckOf(account, requestedAt, 'send'),
-    isHeld: (account) => upstream.isHeld(account),
+    isHeld: async (account) => (await health.outage(account)) !== undefined,
     post: (account, send, beginBy, tokenCheck) => upstream.post(account, send, beginBy, tokenCheck),
   };
   const lanes = new LaneRunner(

@@ -35,10 +35,10 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
       ),
     ),
     agenda: new DuePollAnnouncer(hints),
-    ...{ contacts, accounts, upstream, budget, logger },
+    ...{ contacts, accounts, health, budget, logger },
   });
   const rounds = pollRounds({
-    ...{ poller, accounts, upstream, logger },
+    ...{ poller, accounts, health, logger },
     store: feed,
     contacts: contactList,
     probe: new UpstreamProbe(health, (account) => upstream.probe(account), probeLeaseMs(environment)),

@@ -7,6 +7,7 @@ import type { RoleRounds } from '../rounds.js';
 import { type PollRoundParts, pollRounds } from './poll-rounds.js';
 
 const ACCOUNT = 'default';
+const OUTAGE = { since: 0, kind: 'away', reason: 'test' } as const;
 
 let polling: boolean;
 let requestsPerSecond: number;
@@ -51,7 +52,7 @@ beforeEach(() => {
         return Promise.resolve(nextDueInMs);
       },
     },
-    upstream: { isHeld: () => Promise.resolve(isHeld) },
+    health: { outage: () => Promise.resolve(isHeld ? OUTAGE : undefined) },
     probe: { run: () => Promise.resolve('recovered') },
     probeTimes: { nextTurnInMs: () => Promise.resolve(isHeld ? 400 : undefined) },
     agenda: { announce: (_, round) => void calls.push(round) },

@@ -9,7 +9,7 @@ import {
   type QueuePayloads,
 } from '#platform';
 import type { UpstreamProbe } from '#relay';
-import { type BudgetedUpstream, BudgetExhaustedError, UpstreamError } from '#upstream';
+import { BudgetExhaustedError, UpstreamError, type UpstreamHealth } from '#upstream';
 import { type ProbeTimes, probeRound } from '../probe.js';
 import { MAX_RUNNING, type RoleRounds, SURVEY } from '../rounds.js';
 
@@ -53,7 +53,7 @@ export interface PollRoundParts {
    * undefined if that is not known in time.
    */
   poller: { checkAndWait(account: string, patienceMs: number): Promise<number | undefined> };
-  upstream: Pick<BudgetedUpstream, 'isHeld'>;
+  health: Pick<UpstreamHealth, 'outage'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
   agenda: Pick<BackgroundTaskScheduler, 'announce'>;
@@ -68,14 +68,14 @@ export interface PollRoundParts {
  * unavailable upstream.
  */
 export function pollRounds(parts: PollRoundParts): RoleRounds {
-  const { accounts, agenda, upstream, survey } = parts;
+  const { accounts, agenda, health, survey } = parts;
   /** Accounts whose contact list was requested and could not be read yet. */
   const requested = new Set<string>();
   let runningLists = 0;
   const isPolled = async (account: string): Promise<boolean> =>
     (await accounts.find(account))?.polling === true;
   const isHeld = async (account: string): Promise<boolean> => {
-    const held = await upstream.isHeld(account);
+    const held = (await health.outage(account)) !== undefined;
     // The process that recorded the outage may have crashed before it scheduled the probe.
     if (held) agenda.announce(account, POLL_TASK_NAMES.probe, 0);
     return held;

@@ -98,7 +98,9 @@ class FakeQueue implements PollQueue {
           },
         },
         accounts: { find: () => Promise.resolve(this.account as never) },
-        upstream: { isHeld: () => Promise.resolve(this.held) },
+        health: {
+          outage: () => Promise.resolve(this.held ? { since: 0, kind: 'away', reason: 'test' } : undefined),
+        },
         budget: {
           returnToken: () => {
             this.returnedTokens += 1;

@@ -4,11 +4,11 @@ import { AccountNotFoundError, type AccountDirectory } from '#accounts';
 import type { ClaimedRead, ClaimReply, NextDue, PollAgenda, PollQueue, PollOutcome } from '#feed';
 import { type Logger, logMessageOf, pause } from '#platform';
 import {
-  type BudgetedUpstream,
   type AdaptiveBudget,
   BudgetExhaustedError,
   MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
   UpstreamError,
+  type UpstreamHealth,
   UpstreamStatusError,
   UpstreamUnavailableError,
 } from '#upstream';
@@ -54,7 +54,7 @@ export interface PollerParts {
   contacts: ClaimedContactReader;
   agenda: PollAgenda;
   accounts: Pick<AccountDirectory, 'find'>;
-  upstream: Pick<BudgetedUpstream, 'isHeld'>;
+  health: Pick<UpstreamHealth, 'outage'>;
   budget: Pick<AdaptiveBudget, 'returnToken'>;
   logger: Logger;
 }
@@ -167,7 +167,8 @@ export class Poller {
       if (performance.now() - knownAt > ACCOUNT_CACHE_MS) {
         const found = await this.parts.accounts.find(account);
         // While upstream is unavailable, reads would only fail. Due contacts stay due.
-        if (found?.polling !== true || (await this.parts.upstream.isHeld(account))) return undefined;
+        if (found?.polling !== true || (await this.parts.health.outage(account)) !== undefined)
+          return undefined;
         [rate, knownAt] = [found.requestsPerSecond, performance.now()];
       }
       if (this.isStopping()) return undefined;

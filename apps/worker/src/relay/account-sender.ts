@@ -1,12 +1,13 @@
 import type { TimeLimit } from '#platform';
 import type { Sender } from '#relay';
-import type { BudgetedUpstream, BudgetTokenCheck, UpstreamSend } from '#upstream';
+import type { BudgetedUpstream, BudgetTokenCheck, UpstreamHealth, UpstreamSend } from '#upstream';
 
 /** Sends the relay's requests through the request budget of the account. */
 export class AccountSender implements Sender {
   /** @param countToken called for each token that was taken together with the mark of a send */
   constructor(
     private readonly upstream: BudgetedUpstream,
+    private readonly health: Pick<UpstreamHealth, 'outage'>,
     private readonly countToken: () => void,
   ) {}
 
@@ -27,8 +28,8 @@ export class AccountSender implements Sender {
     return this.upstream.budgetTokenCheckOf(account, requestedAt, 'send');
   }
 
-  isHeld(account: string): Promise<boolean> {
-    return this.upstream.isHeld(account);
+  async isHeld(account: string): Promise<boolean> {
+    return (await this.health.outage(account)) !== undefined;
   }
 
   post(

@@ -41,13 +41,13 @@ export interface RelayRole {
 
 /** Builds the objects of the role `relay` on its queue. */
 export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['relay']>): RelayRole {
-  const { environment, logger, upstream, lookup, sends, blobs, agendas, metrics, wakeUps } = core;
+  const { environment, logger, upstream, health, lookup, sends, blobs, agendas, metrics, wakeUps } = core;
   const settings = relaySettingsFrom(environment);
   const jobs = new RelayJobsWithReconciliation(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
     agendas.relay.hints,
   );
-  const sender = new AccountSender(upstream, () => {
+  const sender = new AccountSender(upstream, health, () => {
     metrics.upstream.countTokenAtOnce('send');
   });
   const lanes = new LaneRunner(sends, sender, lookup, blobs, jobs, settings, logger);

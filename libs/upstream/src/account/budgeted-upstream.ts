@@ -96,11 +96,6 @@ export class BudgetedUpstream {
     return hashOfUpstreamAddress((await this.find(account)).baseUrl);
   }
 
-  /** Resolves to true if no requests are sent for the account because of an outage. */
-  async isHeld(account: string): Promise<boolean> {
-    return (await this.health.outage(account)) !== undefined;
-  }
-
   /**
    * Posts one send to upstream. The caller must have taken a token of the budget before.
    * @param limit time limit for the start of the request; if it is over, the request is not sent
