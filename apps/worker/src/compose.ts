@@ -157,7 +157,8 @@ function composeFeed(
   };
 }
 
-async function accountNamed(
+/** Returns an account. @throws {AccountNotFoundError} if the account is not found */
+export async function accountNamed(
   accounts: AccountDirectory,
   id: string,
 ): Promise<NonNullable<Awaited<ReturnType<AccountDirectory['find']>>>> {

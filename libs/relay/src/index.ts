@@ -19,7 +19,7 @@ export { AgendaNotifyingRelayStore } from './redis/agenda-notifying-relay-store.
 export { ProbeTriggeringUpstreamHealth } from './outage/probe-triggering-upstream-health.js';
 export { LaneRunner } from './lane/lane-runner.js';
 export { MessageBinder, type Sightings } from './match/message-binder.js';
-export { type Lookup, type RelayJobs, type Sender } from './ports.js';
+export { type Lookup, type RelayJobs, type Sender, type SendingAccount } from './ports.js';
 export { RedisIdempotencyKeys } from './redis/redis-idempotency-keys.js';
 export { RedisRelayStore } from './redis/redis-relay-store.js';
 export { RedisRelayDueTimeReader, type RelayDueTimes } from './redis/redis-relay-due-time-reader.js';

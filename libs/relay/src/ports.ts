@@ -1,10 +1,18 @@
 import type { TimeLimit } from '#platform';
 import type { BudgetTokenCheck, UpstreamMessage, UpstreamSend } from '#upstream';
 
+/** What the relay must know about an account before it posts a send of the account. */
+export interface SendingAccount {
+  /** Hash of the account's upstream address; undefined if the address is not known. */
+  address: string | undefined;
+  /** The account's request budget. */
+  requestsPerSecond: number;
+}
+
 /** Posts sends to upstream, the messaging service of an account. */
 export interface Sender {
-  /** Returns a hash of the account's upstream address, or undefined if the address is not known. */
-  addressOf(account: string): Promise<string | undefined>;
+  /** Reads the account's upstream address and request budget. */
+  accountOf(account: string): Promise<SendingAccount>;
 
   /**
    * Resolves when the account's request budget allows one request.
@@ -12,9 +20,6 @@ export interface Sender {
    * @throws {UpstreamUnavailableError} during an outage, when requests for the account are suspended
    */
   takeBudgetToken(account: string): Promise<BudgetTokenCheck>;
-
-  /** Returns the account's request budget, in requests per second. */
-  budgetOf(account: string): Promise<number>;
 
   /**
    * Returns the function that must be called right before a POST whose token of the request budget was taken by

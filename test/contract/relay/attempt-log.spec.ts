@@ -46,9 +46,8 @@ async function logOf(
   const lines: string[] = [];
   const logger = createLogger('test', 'trace', { write: (line) => lines.push(line) });
   const sender: Sender = {
-    addressOf: ANY_SERVICE,
+    accountOf: () => Promise.resolve({ address: undefined, requestsPerSecond: 1_000_000 }),
     takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
-    budgetOf: () => Promise.resolve(1_000_000),
     budgetTokenCheckOf: () => () => Promise.resolve(),
     isHeld: () => Promise.resolve(isHeld),
     post,

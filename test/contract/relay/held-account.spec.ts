@@ -71,9 +71,8 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
     Promise.resolve({ ...harness.address, requestsPerSecond: 100 });
   const upstream = new BudgetedUpstream(harness.upstream, find, budget, health, harness.logger);
   const sender: Sender = {
-    addressOf: ANY_SERVICE,
+    accountOf: () => Promise.resolve({ address: undefined, requestsPerSecond: 100 }),
     takeBudgetToken: (account) => upstream.takeBudgetToken(account, 'send'),
-    budgetOf: (account) => upstream.budgetOf(account),
     budgetTokenCheckOf: (account, requestedAt) => upstream.budgetTokenCheckOf(account, requestedAt, 'send'),
     isHeld: async (account) => (await health.outage(account)) !== undefined,
     post: (account, send, beginBy, tokenCheck) => upstream.post(account, send, beginBy, tokenCheck),
@@ -262,9 +261,8 @@ describe('sends while upstream is unreachable', () => {
     const blind = new LaneRunner(
       harness.sends,
       {
-        addressOf: ANY_SERVICE,
+        accountOf: () => Promise.resolve({ address: undefined, requestsPerSecond: 1_000_000 }),
         takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
-        budgetOf: () => Promise.resolve(1_000_000),
         budgetTokenCheckOf: () => () => Promise.resolve(),
         isHeld: () => Promise.resolve(true),
         post: () => Promise.resolve(),

@@ -37,7 +37,7 @@ export const NO_HINTS: RelayJobs = { wake: () => Promise.resolve() };
 /** What a runner does differently from the other runners of the file. */
 export interface Overrides extends Partial<RelaySettings> {
   post?: Sender['post'];
-  addressOf?: Sender['addressOf'];
+  addressOf?: () => Promise<string | undefined>;
   store?: RelayStore;
   jobs?: RelayJobs;
   logger?: Logger;
@@ -99,9 +99,8 @@ export class WithLane {
     ...settings
   }: Overrides = {}): LaneRunner => {
     const sender = {
-      addressOf,
+      accountOf: async () => ({ address: await addressOf(), requestsPerSecond: 1_000_000 }),
       takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
-      budgetOf: () => Promise.resolve(1_000_000),
       budgetTokenCheckOf: () => () => Promise.resolve(),
       isHeld: () => Promise.resolve(false),
       post,

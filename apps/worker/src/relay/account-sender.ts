@@ -1,26 +1,31 @@
 import type { TimeLimit } from '#platform';
-import type { Sender } from '#relay';
-import type { BudgetedUpstream, BudgetTokenCheck, UpstreamHealth, UpstreamSend } from '#upstream';
+import type { Sender, SendingAccount } from '#relay';
+import {
+  type BudgetedUpstream,
+  type BudgetTokenCheck,
+  type FindUpstreamAccount,
+  hashOfUpstreamAddress,
+  type UpstreamHealth,
+  type UpstreamSend,
+} from '#upstream';
 
 /** Sends the relay's requests through the request budget of the account. */
 export class AccountSender implements Sender {
   /** @param countToken called for each token that was taken together with the mark of a send */
   constructor(
     private readonly upstream: BudgetedUpstream,
+    private readonly find: FindUpstreamAccount,
     private readonly health: Pick<UpstreamHealth, 'outage'>,
     private readonly countToken: () => void,
   ) {}
 
-  addressOf(account: string): Promise<string | undefined> {
-    return this.upstream.addressOf(account);
+  async accountOf(account: string): Promise<SendingAccount> {
+    const { baseUrl, requestsPerSecond } = await this.find(account);
+    return { address: hashOfUpstreamAddress(baseUrl), requestsPerSecond };
   }
 
   takeBudgetToken(account: string): Promise<BudgetTokenCheck> {
     return this.upstream.takeBudgetToken(account, 'send');
-  }
-
-  budgetOf(account: string): Promise<number> {
-    return this.upstream.budgetOf(account);
   }
 
   budgetTokenCheckOf(account: string, requestedAt: number): BudgetTokenCheck {

@@ -22,7 +22,7 @@ import {
   PeriodicRelayTasks,
   UpstreamProbe,
 } from '#relay';
-import type { WorkerCore } from '../compose.js';
+import { accountNamed, type WorkerCore } from '../compose.js';
 import { probeLeaseMs } from '../probe.js';
 import { RoundSchedule } from '../rounds.js';
 import { relaySettingsFrom, sendRetentionFrom } from '../settings.js';
@@ -41,15 +41,21 @@ export interface RelayRole {
 
 /** Builds the objects of the role `relay` on its queue. */
 export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['relay']>): RelayRole {
-  const { environment, logger, upstream, health, lookup, sends, blobs, agendas, metrics, wakeUps } = core;
+  const { environment, logger, accounts, upstream, health, lookup, sends, blobs, agendas, metrics, wakeUps } =
+    core;
   const settings = relaySettingsFrom(environment);
   const jobs = new RelayJobsWithReconciliation(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
     agendas.relay.hints,
   );
-  const sender = new AccountSender(upstream, health, () => {
-    metrics.upstream.countTokenAtOnce('send');
-  });
+  const sender = new AccountSender(
+    upstream,
+    (id) => accountNamed(accounts, id),
+    health,
+    () => {
+      metrics.upstream.countTokenAtOnce('send');
+    },
+  );
   const lanes = new LaneRunner(sends, sender, lookup, blobs, jobs, settings, logger);
   const rounds = new PeriodicRelayTasks(sends, lookup, blobs, jobs, settings);
   return {

@@ -10,7 +10,7 @@ import {
 import type { BlobStore } from '#blobs';
 import { upstreamAddressHashStoredWithSend, reasonOfSendToFormerService } from './service-check.js';
 import { type LaneStep, nextLaneStep } from './lane-step.js';
-import type { Lookup, RelayJobs, Sender } from '../ports.js';
+import type { Lookup, RelayJobs, Sender, SendingAccount } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead } from '../send/lane-store.js';
 import type { RelayStore } from '../send/relay-store.js';
@@ -123,9 +123,9 @@ export class LaneRunner {
    * is empty.
    */
   private async runStep(account: string, head: LaneHead, untilFence: TimeLimit): Promise<number | undefined> {
-    const address = await this.sender.addressOf(account);
-    const step = nextLaneStep(head, this.settings.maxAgeMs, address);
-    return this.execute(account, head, step, { address, untilFence });
+    const sending = await this.sender.accountOf(account);
+    const step = nextLaneStep(head, this.settings.maxAgeMs, sending.address);
+    return this.execute(account, head, step, { ...sending, untilFence });
   }
 
   /**
@@ -152,14 +152,16 @@ export class LaneRunner {
     if (current?.record.order.id !== head.record.order.id) return 0;
     this.logRedisRestart(account, current);
     const step = nextLaneStep(current, this.settings.maxAgeMs, undefined);
-    return this.execute(account, current, step, { address, untilFence });
+    // The budget may have changed, too. The address must stay the one that was checked.
+    const { requestsPerSecond } = await this.sender.accountOf(account);
+    return this.execute(account, current, step, { address, requestsPerSecond, untilFence });
   }
 
   private async execute(
     account: string,
     head: LaneHead,
     step: LaneStep,
-    { address, untilFence }: { address: string | undefined; untilFence: TimeLimit },
+    limits: SendingAccount & { untilFence: TimeLimit },
   ): Promise<number | undefined> {
     const { record, now } = head;
     switch (step.kind) {
@@ -172,9 +174,9 @@ export class LaneRunner {
         await this.store.apply(account, record, stateChangeOfExpiredSend(record, step.reason));
         return 0;
       case 'post':
-        return this.post.post(account, head, { address, untilFence });
+        return this.post.post(account, head, limits);
       case 'verify_address':
-        return this.verifyAddressFirst(account, head, address);
+        return this.verifyAddressFirst(account, head, limits.address);
       case 'wrong_service': {
         const isPostLost = head.redisRestartedAt !== undefined || mayHaveLostPost(record.state);
         const mayBeAccepted = isPostLost || hasPostWithoutMessage(record.state);

@@ -45,9 +45,8 @@ export class SendFencer {
   async fence(
     account: string,
     head: LaneHead,
-    untilFence: TimeLimit,
+    { requestsPerSecond, untilFence }: { requestsPerSecond: number; untilFence: TimeLimit },
   ): Promise<FencedSend | { waitMs: number }> {
-    const requestsPerSecond = await this.sender.budgetOf(account);
     if (untilFence.isOver()) return { waitMs: 0 };
     const fencedAt = performance.now();
     const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);

@@ -8,7 +8,7 @@ import {
 } from '#upstream';
 import { type AttemptResult, classifyPostError } from './attempt-outcome.js';
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
-import type { Lookup, Sender } from '../ports.js';
+import type { Lookup, Sender, SendingAccount } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead } from '../send/lane-store.js';
 import type { RelayStore } from '../send/relay-store.js';
@@ -43,15 +43,16 @@ export class SendPoster {
    * Posts the first send in a lane. Returns the wait before the lane's next step, in milliseconds; 0 means that the
    * next step can start at once. Returns undefined if the lane is empty.
    * @param head the lane's first send, as it was read when `untilFence` started
-   * @param limits `address`: hash of the only upstream address that the send may be posted to. `untilFence`: the send
-   *   must be marked as `relaying` before this limit, because the send may expire soon after it was read.
+   * @param limits `address`: hash of the only upstream address that the send may be posted to. `requestsPerSecond`: the
+   *   account's request budget. `untilFence`: the send must be marked as `relaying` before this limit, because the send
+   *   may expire soon after it was read.
    */
   async post(
     account: string,
     head: LaneHead,
-    { address, untilFence }: { address: string | undefined; untilFence: TimeLimit },
+    { address, requestsPerSecond, untilFence }: SendingAccount & { untilFence: TimeLimit },
   ): Promise<number | undefined> {
-    const fenced = await this.fencer.fence(account, head, untilFence);
+    const fenced = await this.fencer.fence(account, head, { requestsPerSecond, untilFence });
     if ('waitMs' in fenced) return fenced.waitMs;
     const { record, untilPost, untilDecided, tokenCheck } = fenced;
     const request = await this.requestOf(record, untilPost);

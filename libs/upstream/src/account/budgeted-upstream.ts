@@ -71,11 +71,6 @@ export class BudgetedUpstream {
     return this.tokens.take(account, purpose);
   }
 
-  /** Returns the account's request budget, in requests per second. @throws if the account is not found */
-  async budgetOf(account: string): Promise<number> {
-    return (await this.find(account)).requestsPerSecond;
-  }
-
   /**
    * Returns a function that replaces a token if the token has expired, as {@link takeBudgetToken} does. Use this
    * method for a token that was already taken. When the token was taken, two conditions must have been true:
@@ -89,11 +84,6 @@ export class BudgetedUpstream {
     const tokenCheck = this.tokens.checkOf(account, requestedAt, purpose);
     this.withoutForbidden.add(tokenCheck);
     return tokenCheck;
-  }
-
-  /** Returns the hash of the account's upstream address. @throws if the account is not found */
-  async addressOf(account: string): Promise<string> {
-    return hashOfUpstreamAddress((await this.find(account)).baseUrl);
   }
 
   /**
