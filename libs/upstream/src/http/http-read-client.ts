@@ -19,12 +19,16 @@ export interface HttpRead {
   /** Aborts the read, even while the body is arriving. */
   signal: AbortSignal;
   tokenCheck?: BudgetTokenCheck | undefined;
-  /**
-   * Called for each part of the body that arrives.
-   * @param count size of the part in bytes; if the body is compressed, the size before decompression
-   * @param status status of the reply
-   */
-  onBytes(count: number, status: number): void;
+  /** The client notes here what has arrived, because a failed read has no reply. */
+  progress: ReadProgress;
+}
+
+/** What has arrived of the body of a reply. */
+export interface ReadProgress {
+  /** Number of bytes; if the body is compressed, before decompression. */
+  bytes: number;
+  /** Status of the reply. Absent as long as no bytes have arrived. */
+  status?: number;
 }
 
 /** Maximum size of a body that is passed on as a whole, in bytes. A larger body is passed on as a stream. */
@@ -100,7 +104,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   };
 
   constructor(
-    private readonly read: Pick<HttpRead, 'signal' | 'onBytes'>,
+    private readonly read: Pick<HttpRead, 'signal' | 'progress'>,
     private readonly mayStart: () => boolean,
     private readonly resolve: (reply: HttpReply) => void,
     private readonly reject: (error: Error) => void,
@@ -128,7 +132,10 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.reply !== undefined) this.read.onBytes(chunk.length, this.reply.status);
+    if (this.reply !== undefined) {
+      this.read.progress.bytes += chunk.length;
+      this.read.progress.status = this.reply.status;
+    }
     if (this.stream !== undefined) {
       if (!this.stream.push(chunk)) controller.pause();
       return;

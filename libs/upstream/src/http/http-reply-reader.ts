@@ -11,7 +11,7 @@ import {
   isSuccessfulReply,
   createUpstreamStatusError,
 } from './http-failure.js';
-import type { HttpRead, HttpReadClient, HttpReply } from './http-read-client.js';
+import type { HttpRead, HttpReadClient, HttpReply, ReadProgress } from './http-read-client.js';
 import { LargeReplySlots } from './large-reply-slots.js';
 import { UpstreamReplyTooLargeError } from '../upstream-error.js';
 import type { UpstreamAddress } from '../upstream.js';
@@ -66,20 +66,13 @@ export class HttpReplyReader {
   ): Promise<Pick<HttpReply, 'headers' | 'arrivedAt'>> {
     await tokenCheck?.();
     const exchange = new Exchange(this.timeoutMs);
-    // Number of bytes of the body that arrived, counted before decompression. If the request fails before the first
-    // bytes of the body are passed on, `exchange.received` is 0 although bytes have arrived.
-    let arrived = 0;
-    let hasBegun = false;
+    const progress: ReadProgress = { bytes: 0 };
     let isEndKnown = false;
     try {
       const { deadline } = exchange;
       const { signal } = deadline;
-      const onBytes = (count: number, status: number): void => {
-        arrived += count;
-        hasBegun = isSuccessfulReply({ status });
-      };
       const response = await this.reads.get({
-        ...{ ...request, signal, onBytes },
+        ...{ ...request, signal, progress },
         tokenCheck: pausedDuring(tokenCheck, deadline),
       });
       isEndKnown = hasKnownEnd(response);
@@ -105,12 +98,15 @@ export class HttpReplyReader {
       const { headers, arrivedAt } = response;
       return { headers, arrivedAt };
     } catch (error) {
+      const { bytes, status } = progress;
       throw toErrorOfExchange(error, {
         timeoutMs: this.timeoutMs,
         timedOut: exchange.deadline.isOver,
         maxBytes: limits.maxBytes,
-        received: exchange.received || arrived,
-        hasBegun,
+        // If the request fails before the first bytes of the body are passed on, nothing is received although bytes
+        // have arrived.
+        received: exchange.received || bytes,
+        hasBegun: status !== undefined && isSuccessfulReply({ status }),
         hasKnownEnd: isEndKnown,
       });
     } finally {
