@@ -49,7 +49,11 @@ export class ClaimedDeliveryHandler {
       return false;
     }
     const until = performance.now() + this.recordWithinMs;
-    result = await this.disabler.disableIfGone(account, endpoint, result, until);
+    if (result.decision.kind === 'gone')
+      result = {
+        ...result,
+        decision: await this.disabler.disableGone(account, endpoint, result.decision, until),
+      };
     const { attempt, decision, throttling } = result;
     const settlement = deliveryStateAfter(decision);
     const settled = await this.recorder.record(account, { delivery, attempt, settlement, throttling }, until);

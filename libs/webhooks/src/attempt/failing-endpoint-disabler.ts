@@ -1,6 +1,7 @@
 import { type Logger, pause } from '#platform';
 import type { AttemptResult } from './delivery-attempter.js';
 import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
+import type { DeliveryDecision } from '../delivery/retry-policy.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
@@ -20,23 +21,23 @@ export class FailingEndpointDisabler {
   /**
    * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
    * between the two steps could leave the endpoint enabled. If the endpoint's URL has changed since the attempt, the
-   * reply says nothing about the new URL. The endpoint then stays enabled, and the returned result says that the
-   * delivery is retried at once.
+   * reply says nothing about the new URL. The endpoint then stays enabled, and the returned decision is to retry the
+   * delivery at once.
+   * @param decision the decision after the attempt
+   * @param until when to stop trying while Redis fails, by `performance.now()`
    */
-  async disableIfGone(
+  async disableGone(
     account: string,
     { id, url }: EndpointForDelivery,
-    result: AttemptResult,
+    decision: Extract<DeliveryDecision, { kind: 'gone' }>,
     until: number,
-  ): Promise<AttemptResult> {
-    const { decision } = result;
-    if (decision.kind !== 'gone') return result;
+  ): Promise<DeliveryDecision> {
     for (;;) {
       try {
-        if (await this.endpoints.disable(account, id, decision.reason, { url })) return result;
+        if (await this.endpoints.disable(account, id, decision.reason, { url })) return decision;
         const current = await this.endpoints.find(account, id);
         const hasMoved = current !== undefined && current.enabled && current.url !== url;
-        return hasMoved ? { ...result, decision: { kind: 'retry', waitMs: 0 } } : result;
+        return hasMoved ? { kind: 'retry', waitMs: 0 } : decision;
       } catch (error) {
         if (performance.now() + RECORD_RETRY_MS > until) throw error;
         await pause(RECORD_RETRY_MS);
@@ -46,7 +47,7 @@ export class FailingEndpointDisabler {
 
   /**
    * Disables an endpoint whose attempts have all failed for too long, and ends its pending deliveries; also ends those of
-   * an endpoint that {@link disableIfGone} disabled. A failure is only logged, because the attempt is recorded: the next
+   * an endpoint that {@link disableGone} disabled. A failure is only logged, because the attempt is recorded: the next
    * failed attempt, or a periodic task, does the rest.
    */
   async endIfFailing(
@@ -69,7 +70,7 @@ export class FailingEndpointDisabler {
 
   /**
    * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint was disabled because
-   * of the given attempt. Also returns true after the reply 410 Gone: {@link disableIfGone} has then already disabled
+   * of the given attempt. Also returns true after the reply 410 Gone: {@link disableGone} has then already disabled
    * the endpoint. The first attempt of a delivery disables nothing: an endpoint that gets few events may have failed long
    * ago, and its first retry may succeed.
    */
