@@ -1,5 +1,5 @@
 import { type ReaderLease, EventLogReaderLeaseLostError, eventLogReaderLeaseRedisKey } from '#events';
-import { accountKeys, type LuaArguments, LuaScript, type RedisClient } from '#platform';
+import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import { splitIntoDeliveryChunks } from '../delivery/delivery-chunks.js';
 import type {
   DeliverNowResult,
@@ -11,6 +11,7 @@ import type {
 } from '../delivery/delivery-store.js';
 import { deliveryId, type NewDelivery } from '../delivery/delivery.js';
 import { BACKLOG_LUA_CONSTANTS } from './backlog-constants.js';
+import { RedisDeliveryScriptRunner } from './redis-delivery-script-runner.js';
 
 /** Creates deliveries of events to endpoints. */
 const createDeliveriesScript = LuaScript.from(
@@ -55,10 +56,14 @@ export class RedisDeliveryCreator implements Pick<
   DeliveryStore,
   'create' | 'retry' | 'replay' | 'countReplay' | 'deliverNow' | 'pendingStretch' | 'refill'
 > {
+  protected readonly scripts: RedisDeliveryScriptRunner;
+
   constructor(
     protected readonly redis: RedisClient,
     protected readonly prefix: string,
-  ) {}
+  ) {
+    this.scripts = new RedisDeliveryScriptRunner(redis, prefix);
+  }
 
   async create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void> {
     const lease =
@@ -70,13 +75,16 @@ export class RedisDeliveryCreator implements Pick<
             leaseMs: reader.leaseMs,
           };
     for (const chunk of splitIntoDeliveryChunks(deliveries)) {
-      const held = await this.run(createDeliveriesScript, account, { ...lease, ...creationArguments(chunk) });
+      const held = await this.scripts.run(createDeliveriesScript, account, {
+        ...lease,
+        ...creationArguments(chunk),
+      });
       if (held === 0) throw new EventLogReaderLeaseLostError();
     }
   }
 
   async retry(account: string, id: string): Promise<RetryResult> {
-    return (await this.run(retryDeliveryScript, account, { id })) as RetryResult;
+    return (await this.scripts.run(retryDeliveryScript, account, { id })) as RetryResult;
   }
 
   async replay(
@@ -87,7 +95,10 @@ export class RedisDeliveryCreator implements Pick<
   ): Promise<ReplayStep> {
     let count = 0;
     for (const chunk of splitIntoDeliveryChunks(events.map((event) => ({ endpointId, event })))) {
-      const reply = await this.run(replayDeliveriesScript, account, { scope, ...creationArguments(chunk) });
+      const reply = await this.scripts.run(replayDeliveriesScript, account, {
+        scope,
+        ...creationArguments(chunk),
+      });
       const step = reply as { count: number; isFull: number };
       count += step.count;
       if (step.isFull === 1) return { count, isBacklogFull: true };
@@ -104,7 +115,7 @@ export class RedisDeliveryCreator implements Pick<
   ): Promise<number> {
     let count = 0;
     for (const chunk of splitIntoDeliveryChunks(events)) {
-      const reply = await this.run(countDeliveriesToReplayScript, account, {
+      const reply = await this.scripts.run(countDeliveriesToReplayScript, account, {
         ...{ scope, endpoint: endpointId, counted: counted + count },
         entries: chunk.flatMap(({ id, position }) => [deliveryId(id, endpointId), position]),
       });
@@ -115,7 +126,7 @@ export class RedisDeliveryCreator implements Pick<
 
   async deliverNow(account: string, { endpointId, event }: NewDelivery): Promise<DeliverNowResult> {
     const { id, type, contactId = '', position } = event;
-    const reply = await this.run(createOrRetryDeliveryScript, account, {
+    const reply = await this.scripts.run(createOrRetryDeliveryScript, account, {
       ...{ endpoint: endpointId, id: deliveryId(id, endpointId) },
       entries: [id, type, contactId, position],
     });
@@ -123,7 +134,9 @@ export class RedisDeliveryCreator implements Pick<
   }
 
   async pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined> {
-    const reply = await this.run(readEventRangeForBacklogRefillScript, account, { endpoint: endpointId });
+    const reply = await this.scripts.run(readEventRangeForBacklogRefillScript, account, {
+      endpoint: endpointId,
+    });
     return reply === null ? undefined : (reply as PendingStretch);
   }
 
@@ -140,14 +153,7 @@ export class RedisDeliveryCreator implements Pick<
       nextPosition: next,
       ...creationArguments(deliveries),
     };
-    return (await this.run(refillBacklogScript, account, args)) === 1;
-  }
-
-  protected run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
-    const keys = accountKeys(this.prefix, account);
-    // Redis Cluster uses the key `webhooks` to find the node that runs the script. The script builds the names of its
-    // other keys from the prefix `base`.
-    return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
+    return (await this.scripts.run(refillBacklogScript, account, args)) === 1;
   }
 }
 

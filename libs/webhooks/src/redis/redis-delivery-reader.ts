@@ -1,7 +1,8 @@
-import { accountKeys, type LuaArguments, type LuaScript, type RedisClient } from '#platform';
+import { accountKeys, type RedisClient } from '#platform';
 import { type Delivery, deliveryId } from '../delivery/delivery.js';
 import type { DeliveryPage, DeliveryQuery } from '../delivery/delivery-store.js';
 import { parseDelivery } from './redis-delivery-record.js';
+import { RedisDeliveryScriptRunner } from './redis-delivery-script-runner.js';
 import { listDeliveriesScript, listEventDeliveriesScript } from './redis-delivery-scripts.js';
 
 /**
@@ -12,10 +13,14 @@ const MAX_SCANNED = 1_000;
 
 /** Reads single deliveries and pages of deliveries. */
 export class RedisDeliveryReader {
+  private readonly scripts: RedisDeliveryScriptRunner;
+
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
-  ) {}
+  ) {
+    this.scripts = new RedisDeliveryScriptRunner(redis, prefix);
+  }
 
   async find(account: string, id: string): Promise<Delivery | undefined> {
     const keys = accountKeys(this.prefix, account);
@@ -44,7 +49,7 @@ export class RedisDeliveryReader {
 
   private async ids(account: string, endpoint: string, query: DeliveryQuery): Promise<Ids> {
     const args = { endpoint, maxExamined: MAX_SCANNED, ...listArguments(query) };
-    return (await this.run(listDeliveriesScript, account, args)) as Ids;
+    return (await this.scripts.run(listDeliveriesScript, account, args)) as Ids;
   }
 
   /**
@@ -59,16 +64,11 @@ export class RedisDeliveryReader {
   ): Promise<Ids> {
     const webhooks = accountKeys(this.prefix, account)('webhooks');
     const endpoints = endpoint === undefined ? await this.redis.hkeys(webhooks) : [endpoint];
-    const reply = await this.run(listEventDeliveriesScript, account, {
+    const reply = await this.scripts.run(listEventDeliveriesScript, account, {
       ...listArguments(query),
       entries: endpoints.flatMap((id) => [id, deliveryId(eventId, id)]),
     });
     return reply as Ids;
-  }
-
-  private run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
-    const keys = accountKeys(this.prefix, account);
-    return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
   }
 }
 

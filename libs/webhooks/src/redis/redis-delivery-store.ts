@@ -68,7 +68,7 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
   ): Promise<ClaimResult> {
     const claimId = randomBytes(8).toString('hex');
     const known = this.recent.stretchOf(account);
-    const reply = (await this.run(claimDeliveriesScript, account, {
+    const reply = (await this.scripts.run(claimDeliveriesScript, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       maxCount: maxDeliveries,
@@ -125,7 +125,7 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
     const [first] = attempts;
     if (first === undefined) return [];
     const inOrder = groupedByEndpoint(attempts);
-    const reply = (await this.run(settleDeliveriesScript, account, {
+    const reply = (await this.scripts.run(settleDeliveriesScript, account, {
       defaultSlots: first.delivery.defaultConcurrency,
       maxAttempts: MAX_ATTEMPTS,
       attempts: inOrder.flatMap(({ one: { delivery, attempt, settlement, throttling } }) => [
@@ -155,7 +155,7 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
     account: string,
     { id, claimId, endpointId, defaultConcurrency }: Omit<ClaimedDelivery, 'body'>,
   ): Promise<void> {
-    await this.run(releaseDeliveryClaimScript, account, {
+    await this.scripts.run(releaseDeliveryClaimScript, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       id,
@@ -165,12 +165,12 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
 
   async endPending(account: string, endpointId: string): Promise<void> {
     const args = { endpoint: endpointId, maxCount: MAX_ENDED };
-    while (Number(await this.run(failPendingDeliveriesScript, account, args)) > 0);
+    while (Number(await this.scripts.run(failPendingDeliveriesScript, account, args)) > 0);
   }
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
     for (let first = 0; ; first += MAX_LISTED) {
-      const endpoints = (await this.run(listEndpointsWithDueDeliveriesScript, account, {
+      const endpoints = (await this.scripts.run(listEndpointsWithDueDeliveriesScript, account, {
         first,
         maxCount: MAX_LISTED,
       })) as string[];
@@ -181,7 +181,7 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
 
   async trim(account: string, { maxAgeMs, maxCount }: DeliveryRetention): Promise<number> {
     return Number(
-      await this.run(trimFinishedDeliveriesScript, account, {
+      await this.scripts.run(trimFinishedDeliveriesScript, account, {
         maxAge: maxAgeMs,
         maxKept: maxCount,
         maxCount: MAX_TRIMMED,
