@@ -6,11 +6,14 @@ import { RelayMetrics } from './relay-metrics.js';
 const RECORD = { state: { status: 'sent', updatedAt: 0 } } as SendRecord;
 
 let metrics: PromMetrics;
+let tokens: string[];
+let relay: RelayMetrics;
 let observed: (result: SendRecord | undefined) => RelayStore;
 
 beforeEach(() => {
   metrics = new PromMetrics('worker', 'test');
-  const relay = new RelayMetrics(metrics);
+  tokens = [];
+  relay = new RelayMetrics(metrics, { countTokenAtOnce: (kind) => void tokens.push(kind) });
   observed = (result) =>
     relay.observeStore({ apply: () => Promise.resolve(result) } as unknown as RelayStore);
 });
@@ -37,4 +40,13 @@ describe('An attempt that ends after a poll found its message', () => {
     await observed(undefined).apply('a', RECORD, change);
     expect(await samplesOf('tidings_relay_attempts_total')).toEqual([]);
   });
+});
+
+it('a token of the request budget is counted for each send that is fenced, because the fence takes the token', async () => {
+  const fence = {} as Parameters<RelayStore['fence']>[2];
+  for (const result of [{ kind: 'unusual' }, { kind: 'changed' }, { kind: 'fenced', record: RECORD }])
+    await relay
+      .observeStore({ fence: () => Promise.resolve(result) } as unknown as RelayStore)
+      .fence('a', RECORD, fence);
+  expect(tokens).toEqual(['send']);
 });

@@ -1,15 +1,19 @@
 import { observeMethodCalls } from '#platform';
 import type { RelayStore, StateChange } from '#relay';
 import type { Counter, PromMetrics } from './prom-metrics.js';
+import type { UpstreamMetrics } from './upstream-metrics.js';
 
 /** The transitions of a send that record the outcome of its POST to upstream. */
 const ATTEMPTS: ReadonlySet<string> = new Set(['accepted', 'refused', 'not_taken', 'ambiguous']);
 
-/** Metrics of the outcomes of sends' POSTs to upstream. */
+/** Metrics of sends' POSTs to upstream: their outcomes, and the tokens of the budget that are taken with their fences. */
 export class RelayMetrics {
   private readonly attempts: Counter<'outcome'>;
 
-  constructor(metrics: PromMetrics) {
+  constructor(
+    metrics: PromMetrics,
+    private readonly upstream: Pick<UpstreamMetrics, 'countTokenAtOnce'>,
+  ) {
     this.attempts = metrics.counter(
       'tidings_relay_attempts_total',
       'Attempts to hand a send to the messaging service. `ambiguous`: the service may have taken the send.',
@@ -17,13 +21,16 @@ export class RelayMetrics {
     );
   }
 
-  /** Wraps the store in an object that counts the attempts that are recorded. */
+  /** Wraps the store in an object that counts the recorded attempts, and the tokens of the fences. */
   observeStore<T extends RelayStore>(store: T): T {
     return observeMethodCalls<RelayStore>(store, {
       apply: ({ parameters: [, , change], outcome }) => {
         if (!('result' in outcome) || outcome.result === undefined) return;
         const attempt = outcomeOfAttempt(change);
         if (attempt !== undefined) this.attempts.labels(attempt).inc();
+      },
+      fence: ({ outcome }) => {
+        if ('result' in outcome && outcome.result.kind === 'fenced') this.upstream.countTokenAtOnce('send');
       },
     }) as T;
   }

@@ -1,5 +1,5 @@
 import type { TimeLimit } from '#platform';
-import type { BudgetTokenCheck, UpstreamMessage, UpstreamSend } from '#upstream';
+import type { BudgetTokenCheck, PostToken, UpstreamMessage, UpstreamSend } from '#upstream';
 
 /** What the relay must know about an account before it posts a send of the account. */
 export interface SendingAccount {
@@ -21,20 +21,14 @@ export interface Sender {
    */
   takeBudgetToken(account: string): Promise<BudgetTokenCheck>;
 
-  /**
-   * Returns the function that must be called right before a POST whose token of the request budget was taken by
-   * `LaneStore.fence`. If this token has expired, the function takes a new one.
-   * @param requestedAt when the token was requested, as a value of `performance.now()`
-   */
-  budgetTokenCheckOf(account: string, requestedAt: number): BudgetTokenCheck;
-
   /** True if requests for the account are suspended, because upstream is unavailable or rejects the account. */
   isHeld(account: string): Promise<boolean>;
 
   /**
    * Makes one POST, without retries.
    * @param limit deadline for the start of the POST; after the deadline, no connection is opened for the POST
-   * @param tokenCheck the result of {@link takeBudgetToken}
+   * @param token the result of {@link takeBudgetToken}, or the time at which `LaneStore.fence` was called, which also
+   *   takes a token
    * @param address hash of the expected upstream address; the POST is not made if the account's address has changed
    * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamRequestNotSentError} mean that no POST
    * was made
@@ -43,7 +37,7 @@ export interface Sender {
     account: string,
     send: UpstreamSend,
     limit: TimeLimit,
-    tokenCheck: BudgetTokenCheck,
+    token: PostToken,
     address: string | undefined,
   ): Promise<void>;
 }

@@ -9,7 +9,7 @@
  * | `budget/`     | the budget of upstream requests per second and the order of requests |
  * | `account/`    | the upstream of one account: its address, budget and outages |
  */
-export { BudgetedUpstream } from './account/budgeted-upstream.js';
+export { BudgetedUpstream, type PostToken } from './account/budgeted-upstream.js';
 export { type RequestPurpose } from './account/token-taker.js';
 export { type FindUpstreamAccount, type UpstreamAccount } from './account/upstream-account.js';
 export { type BudgetTokenCheck } from './budget/budget-token-check.js';

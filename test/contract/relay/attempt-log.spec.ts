@@ -48,7 +48,6 @@ async function logOf(
   const sender: Sender = {
     accountOf: () => Promise.resolve({ address: undefined, requestsPerSecond: 1_000_000 }),
     takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
-    budgetTokenCheckOf: () => () => Promise.resolve(),
     isHeld: () => Promise.resolve(isHeld),
     post,
   };

@@ -73,9 +73,8 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   const sender: Sender = {
     accountOf: () => Promise.resolve({ address: undefined, requestsPerSecond: 100 }),
     takeBudgetToken: (account) => upstream.takeBudgetToken(account, 'send'),
-    budgetTokenCheckOf: (account, requestedAt) => upstream.budgetTokenCheckOf(account, requestedAt, 'send'),
     isHeld: async (account) => (await health.outage(account)) !== undefined,
-    post: (account, send, beginBy, tokenCheck) => upstream.post(account, send, beginBy, tokenCheck),
+    post: (account, send, beginBy, token) => upstream.post(account, send, beginBy, token),
   };
   const lanes = new LaneRunner(
     harness.sends,
@@ -263,7 +262,6 @@ describe('sends while upstream is unreachable', () => {
       {
         accountOf: () => Promise.resolve({ address: undefined, requestsPerSecond: 1_000_000 }),
         takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
-        budgetTokenCheckOf: () => () => Promise.resolve(),
         isHeld: () => Promise.resolve(true),
         post: () => Promise.resolve(),
       },

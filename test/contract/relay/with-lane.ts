@@ -101,7 +101,6 @@ export class WithLane {
     const sender = {
       accountOf: async () => ({ address: await addressOf(), requestsPerSecond: 1_000_000 }),
       takeBudgetToken: () => Promise.resolve(() => Promise.resolve()),
-      budgetTokenCheckOf: () => () => Promise.resolve(),
       isHeld: () => Promise.resolve(false),
       post,
     };

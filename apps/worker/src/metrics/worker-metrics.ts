@@ -25,7 +25,7 @@ export class WorkerMetrics {
     this.upstream = new UpstreamMetrics(this.all, stats);
     this.feed = new FeedMetrics(this.all, this.upstream, stats);
     this.sends = new SendMetrics(this.all, stats);
-    this.relay = new RelayMetrics(this.all);
+    this.relay = new RelayMetrics(this.all, this.upstream);
     this.deliveries = new DeliveryMetrics(this.all, clock, stats);
     registerClockDifferenceMetric(clock, this.all);
     registerRedisCommandMetrics(redis, this.all);

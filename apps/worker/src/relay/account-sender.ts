@@ -5,18 +5,17 @@ import {
   type BudgetTokenCheck,
   type FindUpstreamAccount,
   hashOfUpstreamAddress,
+  type PostToken,
   type UpstreamHealth,
   type UpstreamSend,
 } from '#upstream';
 
 /** Sends the relay's requests through the request budget of the account. */
 export class AccountSender implements Sender {
-  /** @param countToken called for each token that was taken together with the mark of a send */
   constructor(
     private readonly upstream: BudgetedUpstream,
     private readonly find: FindUpstreamAccount,
     private readonly health: Pick<UpstreamHealth, 'outage'>,
-    private readonly countToken: () => void,
   ) {}
 
   async accountOf(account: string): Promise<SendingAccount> {
@@ -28,11 +27,6 @@ export class AccountSender implements Sender {
     return this.upstream.takeBudgetToken(account, 'send');
   }
 
-  budgetTokenCheckOf(account: string, requestedAt: number): BudgetTokenCheck {
-    this.countToken();
-    return this.upstream.budgetTokenCheckOf(account, requestedAt, 'send');
-  }
-
   async isHeld(account: string): Promise<boolean> {
     return (await this.health.outage(account)) !== undefined;
   }
@@ -41,9 +35,9 @@ export class AccountSender implements Sender {
     account: string,
     send: UpstreamSend,
     limit: TimeLimit,
-    tokenCheck: BudgetTokenCheck,
+    token: PostToken,
     address: string | undefined,
   ): Promise<void> {
-    return this.upstream.post(account, send, limit, tokenCheck, address);
+    return this.upstream.post(account, send, limit, token, address);
   }
 }

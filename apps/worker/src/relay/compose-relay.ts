@@ -41,21 +41,13 @@ export interface RelayRole {
 
 /** Builds the objects of the role `relay` on its queue. */
 export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['relay']>): RelayRole {
-  const { environment, logger, accounts, upstream, health, lookup, sends, blobs, agendas, metrics, wakeUps } =
-    core;
+  const { environment, logger, accounts, upstream, health, lookup, sends, blobs, agendas, wakeUps } = core;
   const settings = relaySettingsFrom(environment);
   const jobs = new RelayJobsWithReconciliation(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
     agendas.relay.hints,
   );
-  const sender = new AccountSender(
-    upstream,
-    (id) => accountNamed(accounts, id),
-    health,
-    () => {
-      metrics.upstream.countTokenAtOnce('send');
-    },
-  );
+  const sender = new AccountSender(upstream, (id) => accountNamed(accounts, id), health);
   const lanes = new LaneRunner(sends, sender, lookup, blobs, jobs, settings, logger);
   const rounds = new PeriodicRelayTasks(sends, lookup, blobs, jobs, settings);
   return {

@@ -1,5 +1,5 @@
 import type { TimeLimit } from '#platform';
-import type { BudgetTokenCheck } from '#upstream';
+import type { PostToken } from '#upstream';
 import type { SendRecord } from '../send/send-record.js';
 
 /** A send that is marked as being posted, and what its POST needs. */
@@ -11,5 +11,6 @@ export interface FencedSend {
   untilPost: TimeLimit;
   /** Before this limit, other workers have at most begun to look the send up, so the outcome of the POST still counts. */
   untilDecided: TimeLimit;
-  tokenCheck: BudgetTokenCheck;
+  /** The token of the request budget for the POST. */
+  token: PostToken;
 }

@@ -59,8 +59,7 @@ export class SendFencer {
     );
     if (result === 'undone' || result.kind === 'changed') return { waitMs: 0 };
     if (result.kind === 'unusual') return this.takeTokenAndFence(account, head);
-    const tokenCheck = this.sender.budgetTokenCheckOf(account, fencedAt);
-    return { record: result.record, fencedAt, untilPost, untilDecided, tokenCheck };
+    return { record: result.record, fencedAt, untilPost, untilDecided, token: { requestedAt: fencedAt } };
   }
 
   /** Waits for a token of the request budget, and then marks the send as being posted. */
@@ -68,9 +67,9 @@ export class SendFencer {
     // Start a new time limit here, because the wait for a token may take almost as long as the limit. The caller's
     // limit started earlier. It could be over when the token arrives, and the token would then be lost.
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
-    let tokenCheck: BudgetTokenCheck;
+    let token: BudgetTokenCheck;
     try {
-      tokenCheck = await this.sender.takeBudgetToken(account);
+      token = await this.sender.takeBudgetToken(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return { waitMs: error.retryAfterMs };
       if (error instanceof UpstreamUnavailableError) return { waitMs: MAX_LANE_WAIT_IN_OUTAGE_MS };
@@ -91,7 +90,7 @@ export class SendFencer {
     );
     return record === undefined || record === 'undone'
       ? { waitMs: 0 }
-      : { record, fencedAt, untilPost, untilDecided, tokenCheck };
+      : { record, fencedAt, untilPost, untilDecided, token };
   }
 
   /**

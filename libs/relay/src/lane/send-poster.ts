@@ -1,7 +1,7 @@
 import { DeadlineError, type Logger, logMessageOf, type TimeLimit, withDeadline } from '#platform';
 import {
-  type BudgetTokenCheck,
   BudgetExhaustedError,
+  type PostToken,
   type UpstreamSend,
   UpstreamRequestNotSentError,
   UpstreamUnavailableError,
@@ -54,10 +54,10 @@ export class SendPoster {
   ): Promise<number | undefined> {
     const fenced = await this.fencer.fence(account, head, { requestsPerSecond, untilFence });
     if ('waitMs' in fenced) return fenced.waitMs;
-    const { record, untilPost, untilDecided, tokenCheck } = fenced;
+    const { record, untilPost, untilDecided, token } = fenced;
     const request = await this.requestOf(record, untilPost);
     if (request instanceof Error) return this.outcomes.recordUnavailableFile(account, fenced, request);
-    const result = await this.attempt(account, request, untilPost, tokenCheck, address);
+    const result = await this.attempt(account, request, untilPost, token, address);
     return 'notSent' in result
       ? this.outcomes.requeueUnposted(account, record, untilDecided, result.waitMs)
       : this.outcomes.record(account, fenced, result);
@@ -103,11 +103,11 @@ export class SendPoster {
     account: string,
     request: UpstreamSend,
     limit: TimeLimit,
-    tokenCheck: BudgetTokenCheck,
+    token: PostToken,
     address: string | undefined,
   ): Promise<AttemptResult | { notSent: true; waitMs: number }> {
     try {
-      await this.sender.post(account, request, limit, tokenCheck, address);
+      await this.sender.post(account, request, limit, token, address);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
       if (error instanceof UpstreamRequestNotSentError) return { notSent: true, waitMs: 0 };

@@ -3,7 +3,7 @@ import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
 import { isUpstreamDownError } from './circuit-breaker.js';
 import { RequestWatcher } from './request-watcher.js';
-import { type RequestPurpose, TokenTaker, type WAITS } from './token-taker.js';
+import { type RequestPurpose, TokenTaker } from './token-taker.js';
 import type { AdaptiveBudget } from '../budget/request-budget.js';
 import {
   isIncompleteReplyError,
@@ -27,18 +27,22 @@ const DOCUMENTED_LIMIT = 20;
 const DISCARDING_READER: ContactReader = { receive: () => false };
 
 /**
+ * The token of the budget for a POST: the result of {@link BudgetedUpstream.takeBudgetToken}; or, for a token that was
+ * taken elsewhere, the time at which it was requested, by `performance.now()`. When such a token was taken, two conditions
+ * must have been true:
+ *
+ * - No outage of the account was recorded in Redis. So the POST closes the circuit breaker, unless it has opened since.
+ * - The account's number of consecutive 403 answers to POSTs was 0. So a successful POST does not reset this number.
+ */
+export type PostToken = BudgetTokenCheck | { requestedAt: number };
+
+/**
  * Sends the requests of all accounts to upstream. Keeps each account within its request budget. During an
  * outage of an account it sends only probes.
  */
 export class BudgetedUpstream {
   private readonly watcher: RequestWatcher;
   private readonly tokens: TokenTaker;
-  /**
-   * The functions that {@link budgetTokenCheckOf} returned. When their tokens were taken, the account's number of
-   * consecutive 403 answers to POSTs was 0. So {@link post} need not reset this number after a successful POST with
-   * such a token.
-   */
-  private readonly withoutForbidden = new WeakSet<BudgetTokenCheck>();
 
   constructor(
     private readonly upstream: Upstream,
@@ -72,24 +76,9 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Returns a function that replaces a token if the token has expired, as {@link takeBudgetToken} does. Use this
-   * method for a token that was already taken. When the token was taken, two conditions must have been true:
-   *
-   * - No outage of the account was recorded in Redis. So this method closes the circuit breaker.
-   * - The account's number of consecutive 403 answers to POSTs was 0. So {@link post} does not reset this number
-   *   after a success.
-   * @param requestedAt when the token was requested, by `performance.now()`
-   */
-  budgetTokenCheckOf(account: string, requestedAt: number, purpose: keyof typeof WAITS): BudgetTokenCheck {
-    const tokenCheck = this.tokens.checkOf(account, requestedAt, purpose);
-    this.withoutForbidden.add(tokenCheck);
-    return tokenCheck;
-  }
-
-  /**
    * Posts one send to upstream. The caller must have taken a token of the budget before.
    * @param limit time limit for the start of the request; if it is over, the request is not sent
-   * @param tokenCheck the result of {@link takeBudgetToken} or {@link budgetTokenCheckOf}
+   * @param token the token that the caller has taken; absent if there is no budget to keep to
    * @param expectedAddress hash of the only upstream address that may receive the POST; absent if any
    * address may receive it
    * @throws {UpstreamError} if the request fails or is not sent
@@ -98,11 +87,11 @@ export class BudgetedUpstream {
     account: string,
     send: UpstreamSend,
     limit?: TimeLimit,
-    tokenCheck?: BudgetTokenCheck,
+    token?: PostToken,
     expectedAddress?: string,
   ): Promise<void> {
     try {
-      await this.postTo(account, send, limit, tokenCheck, expectedAddress);
+      await this.postTo(account, send, limit, token, expectedAddress);
     } finally {
       send.file?.content.destroy();
     }
@@ -112,9 +101,11 @@ export class BudgetedUpstream {
     account: string,
     send: UpstreamSend,
     limit: TimeLimit | undefined,
-    tokenCheck: BudgetTokenCheck | undefined,
+    token: PostToken | undefined,
     expectedAddress: string | undefined,
   ): Promise<void> {
+    const isTakenElsewhere = typeof token === 'object';
+    const tokenCheck = isTakenElsewhere ? this.tokens.checkOf(account, token.requestedAt, 'send') : token;
     const found = await this.findForPost(account);
     if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress)
       throw new UpstreamRequestNotSentError();
@@ -122,8 +113,7 @@ export class BudgetedUpstream {
     await this.watcher.watch(account, address.requestsPerSecond, async () => {
       try {
         await this.upstream.send(address, send, limit);
-        if (tokenCheck === undefined || !this.withoutForbidden.has(tokenCheck))
-          await this.watcher.recordPostStatus(account, undefined);
+        if (!isTakenElsewhere) await this.watcher.recordPostStatus(account, undefined);
       } catch (error) {
         if (error instanceof UpstreamStatusError) await this.watcher.recordPostStatus(account, error);
         throw error;

@@ -70,6 +70,16 @@ describe('a circuit breaker', () => {
     await slow.answer();
   });
 
+  it('stays open at a reset as of a time before it opened, and closes at one as of a later time', async () => {
+    const circuit = new CircuitBreaker();
+    const before = performance.now();
+    await refuse(circuit, FAILURES_UNTIL_BREAKER_OPENS);
+    circuit.reset(before);
+    expect(circuit.isOpen()).toBe(true);
+    circuit.reset();
+    expect(circuit.isOpen()).toBe(false);
+  });
+
   it('does not count failures of requests that it admitted before it was reset', async () => {
     const circuit = new CircuitBreaker();
     const silent: ((error: Error) => void)[] = [];

@@ -70,6 +70,8 @@ type Answered<T> = { result: T } | { error: unknown };
  */
 export class CircuitBreaker {
   private runningRequests = 0;
+  /** When a request last failed that began while the circuit breaker was closed and ended while it was open. */
+  private openedAt = 0;
   private breaker = this.newBreaker();
   private policy = this.newPolicy();
 
@@ -77,9 +79,12 @@ export class CircuitBreaker {
     return this.policy.state !== CircuitState.Closed;
   }
 
-  /** Closes the circuit breaker. Call this method only if no outage of the account is recorded in Redis. */
-  reset(): void {
-    if (!this.isOpen()) return;
+  /**
+   * Closes the circuit breaker, unless it opened after `asOf`.
+   * @param asOf a time at which no outage of the account was recorded in Redis, by `performance.now()`; default: now
+   */
+  reset(asOf = performance.now()): void {
+    if (!this.isOpen() || this.openedAt > asOf) return;
     this.breaker = this.newBreaker();
     this.policy = this.newPolicy();
   }
@@ -102,7 +107,10 @@ export class CircuitBreaker {
     try {
       return await this.runIfClosed(request, isOwnFault);
     } catch (error) {
-      if (!wasOpen && this.isOpen() && isUpstreamDownError(error)) await onOpened?.(error);
+      if (!wasOpen && this.isOpen() && isUpstreamDownError(error)) {
+        this.openedAt = performance.now();
+        await onOpened?.(error);
+      }
       throw error;
     }
   }

@@ -30,11 +30,12 @@ export class RequestWatcher {
   }
 
   /**
-   * Closes the account's circuit breaker in this process. Must be called only while no outage of the account is recorded
-   * in Redis. If upstream is still down, the next failures open the circuit breaker again.
+   * Closes the account's circuit breaker in this process, unless it opened after `asOf` (by `performance.now()`; default:
+   * now). At that time, no outage of the account was recorded in Redis. If upstream is still down, the next failures open
+   * the circuit breaker again.
    */
-  closeCircuit(account: string): void {
-    this.circuitOf(account).reset();
+  closeCircuit(account: string, asOf?: number): void {
+    this.circuitOf(account).reset(asOf);
   }
 
   /**

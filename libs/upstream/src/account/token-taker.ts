@@ -71,7 +71,7 @@ export class TokenTaker {
    * `requestedAt` (by `performance.now()`) while no outage of the account was recorded in Redis.
    */
   checkOf(account: string, requestedAt: number, purpose: keyof typeof WAITS): BudgetTokenCheck {
-    this.watcher.closeCircuit(account);
+    this.watcher.closeCircuit(account, requestedAt);
     return createBudgetTokenCheck(requestedAt, async () => {
       const { requestsPerSecond } = await this.find(account);
       const { kind, maxWaitMs } = WAITS[purpose];
