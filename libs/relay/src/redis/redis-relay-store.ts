@@ -4,13 +4,8 @@ import { lastSeenRedisRunId, readRedisTime } from '#platform';
 import { idempotencyRedisKey, parseIdempotencyKeyUse } from './redis-idempotency-keys.js';
 import {
   readSendsAwaitingMessageScript,
-  readDueSendsScript,
-  readExpirableSendsScript,
-  removeSendExpiryTimesScript,
   insertSendScript,
-  readMsUntilSortedSetMemberDueScript,
   rescheduleChecksOfAcceptedSendsScript,
-  queueScheduledSendsScript,
   applySendTransitionScript,
 } from './redis-relay-scripts.js';
 import {
@@ -18,9 +13,12 @@ import {
   messageBindingRedisHashValue,
   readSendsOfMessages,
 } from './redis-message-bindings.js';
+import { readDueSends } from './redis-due-sends.js';
+import { expiryTimeToStore, readExpirableSends } from './redis-send-expiry.js';
 import { laneRedisKeys, redisIndexKeysOfStoredSend, sendIndexRedisKeys } from './redis-send-index.js';
-import { parseSendRecord, readSendRecords } from './redis-send-records.js';
+import { readSendRecords } from './redis-send-records.js';
 import { RedisLaneStore } from './redis-lane-store.js';
+import { queueDueScheduledSends, readMsUntilNextScheduledSend } from './redis-send-schedule.js';
 import { statusNotice } from './redis-send-status-notice.js';
 import { trimFinishedSends, readExcessAcceptedAndUnknownSends } from './redis-send-retention.js';
 import {
@@ -35,7 +33,7 @@ import {
 } from '../send/relay-store.js';
 import { changedSend } from '../send/changed-send.js';
 import type { IdempotencyKey } from '../send/send-service.js';
-import { transitionResult, storageLocationOfSend } from '../send/send-transitions.js';
+import { storageLocationOfSend } from '../send/send-transitions.js';
 import {
   isAwaitingMessage,
   isKeptAsUndecided,
@@ -49,8 +47,6 @@ import {
 
 const DROPPED_REASON =
   'The account has more than SEND_RETENTION_MAX sends. This send is removed, although its outcome is unknown.';
-
-type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
 /**
  * Stores sends in Redis, and their lanes (see {@link RedisLaneStore}). Each send is a hash. Sorted sets hold the times
@@ -145,7 +141,7 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
         nonce: name,
         run: redisRun ?? '',
         nonceBefore: before.step ?? '',
-        expiresAt: expiryOf(next),
+        expiresAt: expiryTimeToStore(next),
         isUndecided: isKeptAsUndecided(after) ? 'undecided' : '',
         rowsKept: this.rowsKept,
         rowCount: rowCategoryOfStatus(after.status),
@@ -172,7 +168,8 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
   }
 
   async dueConfirmations(account: string, count: number): Promise<SendRecord[]> {
-    const due = await this.dueSends(account, this.keys(account)('confirms'), count);
+    const keys = this.keys(account);
+    const due = await readDueSends(this.redis, keys, keys('confirms'), count);
     return due.flatMap(({ record }) => record ?? []);
   }
 
@@ -199,77 +196,15 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
   }
 
   async expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]> {
-    const keys = this.keys(account);
-    const reply = await readExpirableSendsScript.run(
-      this.redis,
-      { expiring: keys('sends', 'expiring'), lanesSince: keys('lanes', 'since') },
-      { maxAge: maxAgeMs, maxCount: count, sendPrefix: keys('send', '') },
-    );
-    const { now, sends } = reply as {
-      now: string;
-      sends: [id: string, order: string, state: string, revision: string][];
-    };
-    const ending: ExpirableSend[] = [];
-    const others: string[] = [];
-    for (const [id, order, state, revision] of sends) {
-      const record = order === '' ? undefined : parseSendRecord(order, state, revision);
-      if (record?.state.status === 'queued') ending.push({ record, now: Number(now) });
-      else if (record?.state.status !== 'scheduled') others.push(id, revision);
-    }
-    if (others.length > 0)
-      await removeSendExpiryTimesScript.run(
-        this.redis,
-        { expiring: keys('sends', 'expiring') },
-        { sendPrefix: keys('send', ''), sends: others },
-      );
-    return ending;
+    return readExpirableSends(this.redis, this.keys(account), maxAgeMs, count);
   }
 
   async promoteScheduled(account: string, count: number): Promise<string[]> {
-    const keys = this.keys(account);
-    const due = await this.dueSends(account, keys('scheduled'), count);
-    if (due.length === 0) return [];
-    const steps: (string | number)[] = [];
-    const invalid: [member: string, id: string, revision: string][] = [];
-    for (const { member, id, record } of due) {
-      const step = record === undefined ? undefined : transitionResult(record.state.status, 'promoted');
-      if (record === undefined || step === undefined) {
-        invalid.push([member, id, String(record?.state.revision ?? '')]);
-        continue;
-      }
-      const { order, state } = record;
-      const revision = state.revision + 1;
-      const after: SendState = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
-      // This transition gets no id. Remove what the previous transitions stored, which would otherwise be stored again.
-      delete after.step;
-      delete after.statusSince;
-      const notice = statusNotice({ order, state: after });
-      steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after), notice);
-    }
-    const reply = await queueScheduledSendsScript.run(
-      this.redis,
-      {
-        scheduled: keys('scheduled'),
-        statusBefore: sendIndexRedisKeys.status(keys, 'scheduled'),
-        statusAfter: sendIndexRedisKeys.status(keys, 'queued'),
-        ...laneRedisKeys(keys),
-        rows: rowRedisKeys(keys).rows,
-      },
-      {
-        sendPrefix: keys('send', ''),
-        lanePrefix: keys('lane', ''),
-        invalidMembers: JSON.stringify(invalid),
-        sends: steps,
-      },
-    );
-    return reply as string[];
+    return queueDueScheduledSends(this.redis, this.keys(account), this.clock, count);
   }
 
   async nextScheduledInMs(account: string): Promise<number | undefined> {
-    const reply = await readMsUntilSortedSetMemberDueScript.run(this.redis, {
-      due: this.keys(account)('scheduled'),
-    });
-    return reply === '' ? undefined : Number(reply);
+    return readMsUntilNextScheduledSend(this.redis, this.keys(account));
   }
 
   async sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]> {
@@ -316,33 +251,7 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
     return readRedisTime(this.redis, this.keys(account)('lanes', 'due'));
   }
 
-  /** Returns the members of a sorted set that are due, each with the record of its send if the send still exists. */
-  private async dueSends(
-    account: string,
-    key: string,
-    count: number,
-  ): Promise<{ member: string; id: string; record: SendRecord | undefined }[]> {
-    const reply = await readDueSendsScript.run(
-      this.redis,
-      { due: key },
-      { maxCount: count, sendPrefix: this.keys(account)('send', '') },
-    );
-    return (reply as DueSend[]).map(([member, id, order, state, revision]) => ({
-      ...{ member, id },
-      record: order === '' ? undefined : parseSendRecord(order, state, revision),
-    }));
-  }
-
   private async records(account: string, ids: readonly string[]): Promise<SendRecord[]> {
     return readSendRecords(this.redis, this.keys(account), ids);
   }
-}
-
-/**
- * Returns the expiry time that a transition stores for a send: the send's `expiresAt`, 'never' if a send with the new
- * status cannot expire, or '' if the stored expiry time does not change.
- */
-function expiryOf({ order, state }: SendRecord): number | 'never' | '' {
-  if (order.expiresAt === undefined || state.status === 'scheduled') return '';
-  return state.status === 'queued' ? order.expiresAt : 'never';
 }
