@@ -1,7 +1,7 @@
-import type { MessagePage } from '#upstream';
 import { isOutageMoreLikelyThanDeletions } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { FeedStore } from '../feed-store.js';
+import { type FirstPage, HeadSource } from './head-source.js';
 import type { ContactState } from '../snapshot/contact-state.js';
 import { type HeadPlan, firstPageLimitOf } from '../walk/head-plan.js';
 import type { HeadRead } from '../walk/head-walk.js';
@@ -19,12 +19,6 @@ import {
 } from '../snapshot/poll-state.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
-
-/** Outcome of a finished request for the first page: the page or an error. */
-export interface FirstPage {
-  limit: number;
-  outcome: { page: MessagePage } | { error: unknown };
-}
 
 /** A read of the newest messages, with what its commit needs. */
 export interface HeadReading {
@@ -77,32 +71,14 @@ export class HeadReader {
    * @throws {DamagedSnapshotError} if a snapshot is damaged
    */
   async read(start: PollStart, purpose: ReadPurpose, firstPage?: FirstPage): Promise<HeadReading> {
-    let alreadyRead = firstPage;
-    const { account, contactId, state, resync } = start;
-    // The commit is refused if a snapshot has changed since it was read.
-    const snapshots = new Map<string, KnownMessage>();
-    const head = await readNewestMessages(
-      {
-        read: (page, limit) => {
-          const given = alreadyRead;
-          alreadyRead = undefined;
-          if (given !== undefined && page === 1 && limit === given.limit) return pageOf(given);
-          return this.source.listMessages(account, contactId, page, limit, purpose);
-        },
-        known: async (ids) => {
-          if (resync !== undefined) return new Set();
-          const known = await this.store.knownMessages(account, contactId, ids);
-          for (const [id, message] of known) snapshots.set(id, message);
-          return new Set(known.keys());
-        },
-      },
-      planOf(start),
-    );
+    const { state, resync } = start;
+    const source = new HeadSource(this.store, this.source, start, purpose, firstPage);
+    const head = await readNewestMessages(source, planOf(start));
     if (resync === undefined && head.metNoKnownMessage && (await this.isReplaced(start, head))) {
       const replaced = { ...start, resync: MESSAGES_REPLACED_REASON };
       return { start: replaced, reading: readingOf(head, start, true), known: new Map() };
     }
-    const known = await this.snapshotsOf(start, head, snapshots);
+    const known = await this.snapshotsOf(start, head, source.snapshots);
     const reading = {
       ...readingOf(head, start, isHeadDisturbed(state, head, known.served)),
       unsettledRead: this.showsAllUnsettled(start, head, known),
@@ -160,12 +136,6 @@ export class HeadReader {
     if (!areDated && served.length * 2 < present) return false;
     return isOutageMoreLikelyThanDeletions(present, present) && served.every(({ id }) => !known.has(id));
   }
-}
-
-/** Returns the first page that was read, or throws the error of its read. */
-async function pageOf({ outcome }: FirstPage): Promise<MessagePage> {
-  if ('page' in outcome) return Promise.resolve(outcome.page);
-  throw outcome.error;
 }
 
 interface HeadSnapshots {
