@@ -21,10 +21,10 @@ export interface ClaimedRead {
   /** Id of the lease under which the worker claimed the poll. */
   readonly lease: string;
   /**
-   * Turns the renewals of the lease on or off. They are off while a commit ends the claim, and are turned on again if
-   * the commit is refused.
+   * Whether the worker renews the lease. Set to false before a step that ends the claim, because a renewal must not
+   * follow it, and to true again if that step was refused.
    */
-  readonly setRenewal: (isOn: boolean) => void;
+  isLeaseRenewed: boolean;
   /**
    * True if upstream had no outage when the poll was claimed. The first upstream request of the poll is then
    * sent without another check.

@@ -88,20 +88,20 @@ describe('a read of a contact', () => {
 
   it('that finds the same page as the last read stops the renewal of its lease before the commit that ends the claim', async () => {
     const { contactId } = await here.createKnownContact(5);
-    const calls: string[] = [];
+    const read: ClaimedRead = {
+      ...{ kind: 'head', availableForPolls: 10, lease: 'one', isLeaseRenewed: true },
+      ...{ signal: new AbortController().signal, isUpstreamAvailable: true },
+    };
+    const renewedAtCommit: boolean[] = [];
     const { store } = here.harness;
     const commit = store.commitUnchangedPoll.bind(store);
     store.commitUnchangedPoll = (...parameters) => {
-      calls.push('commit');
+      renewedAtCommit.push(read.isLeaseRenewed);
       return commit(...parameters);
     };
-    const read: ClaimedRead = {
-      ...{ kind: 'head', availableForPolls: 10, lease: 'one' },
-      ...{ signal: new AbortController().signal, isUpstreamAvailable: true },
-      setRenewal: (isOn) => void calls.push(isOn ? 'on' : 'off'),
-    };
     expect(await here.harness.polls.pollHead(ACCOUNT, contactId, read)).toBe(true);
-    expect(calls).toEqual(['off', 'commit']);
+    expect(renewedAtCommit).toEqual([false]);
+    expect(read.isLeaseRenewed).toBe(false);
   });
 
   it('that finds the same page as the last read is not committed if another read of the contact was committed meanwhile', async () => {

@@ -235,19 +235,19 @@ export class Poller {
     rate: number,
     { claimed, tokenRequestedAt, availableForPolls }: Claimed,
   ): void {
-    const ended = this.reads.start(account, claimed, async (signal, setRenewal): Promise<NextDue> => {
-      const { kind, lease, isUpstreamAvailable, state } = claimed;
-      const read: ClaimedRead = {
-        kind,
-        availableForPolls,
-        ...{ tokenRequestedAt, signal, lease, setRenewal, isUpstreamAvailable },
-        ...(state === undefined ? {} : { state }),
-      };
+    const { kind, lease, isUpstreamAvailable, state } = claimed;
+    const ending = new AbortController();
+    const read: ClaimedRead = {
+      ...{ kind, availableForPolls, tokenRequestedAt, signal: ending.signal },
+      ...{ lease, isLeaseRenewed: true, isUpstreamAvailable },
+      ...(state === undefined ? {} : { state }),
+    };
+    const ended = this.reads.start(account, { claim: claimed, read, ending }, async (): Promise<NextDue> => {
       try {
         const how = await this.read(account, claimed.contactId, read);
         if (read.tokenRequestedAt !== undefined) await this.parts.budget.returnToken(account, rate);
         if (read.ended !== undefined) return read.ended;
-        setRenewal(false);
+        read.isLeaseRenewed = false;
         if (how !== undefined) return await this.parts.queue.end(account, claimed, how);
       } catch (error) {
         // The lease of the claim will expire.

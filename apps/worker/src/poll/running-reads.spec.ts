@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ClaimedPoll } from '#feed';
 import { createLogger } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
-import { RunningReads } from './running-reads.js';
+import { type RunningRead, RunningReads } from './running-reads.js';
 
 const claimOf = (contactId: string): ClaimedPoll => ({
   kind: 'head',
@@ -23,20 +23,19 @@ describe('the leases of running reads', () => {
       },
     };
     const running = new RunningReads(10, queue, createLogger('test', 'silent'), 1);
-    const endings = new Map<string, { setRenewal: (isOn: boolean) => void; end: (value: unknown) => void }>();
-    const reads = ['ending', 'reading'].map((contactId) =>
-      running.start(
-        'a',
-        claimOf(contactId),
-        (_, setRenewal) => new Promise((end) => endings.set(contactId, { setRenewal, end })),
-      ),
-    );
+    const ends: ((value: unknown) => void)[] = [];
+    const start = (contactId: string, read: RunningRead['read']): Promise<unknown> => {
+      const one = { claim: claimOf(contactId), read, ending: new AbortController() };
+      return running.start('a', one, () => new Promise((end) => ends.push(end)));
+    };
+    const ending = { isLeaseRenewed: true };
+    const reads = [start('ending', ending), start('reading', { isLeaseRenewed: true })];
     await eventually('both are renewed', () => renewals.some((ids) => ids.length === 2));
-    endings.get('ending')?.setRenewal(false);
+    ending.isLeaseRenewed = false;
     const before = renewals.length;
     await eventually('one is renewed', () => renewals.length > before);
     expect(renewals.slice(before).flat()).not.toContain('ending');
-    for (const { end } of endings.values()) end(undefined);
+    for (const end of ends) end(undefined);
     await Promise.all(reads);
     await running.ended();
     expect(running.has('a')).toBe(false);

@@ -1,13 +1,12 @@
-import { type ClaimedPoll, POLL_LEASE_RENEWAL_INTERVAL_MS, type PollQueue } from '#feed';
+import { type ClaimedPoll, type ClaimedRead, POLL_LEASE_RENEWAL_INTERVAL_MS, type PollQueue } from '#feed';
 import type { Logger } from '#platform';
 
 /** One running read. */
-interface RunningRead {
-  claim: ClaimedPoll;
+export interface RunningRead {
+  readonly claim: ClaimedPoll;
+  readonly read: Pick<ClaimedRead, 'isLeaseRenewed'>;
   /** Aborts the read: it makes no further request. */
-  ending: AbortController;
-  /** False while the end of the claim is stored. A renewal must not follow it. */
-  isRenewed: boolean;
+  readonly ending: AbortController;
 }
 
 /**
@@ -45,23 +44,15 @@ export class RunningReads {
 
   /**
    * Starts a read. Resolves when the read has ended and its slot is free.
-   * @param read must not reject. It calls `setRenewal` with false before it ends its claim.
+   * @param run must not reject
    */
-  start<T>(
-    account: string,
-    claim: ClaimedPoll,
-    read: (signal: AbortSignal, setRenewal: (isOn: boolean) => void) => Promise<T>,
-  ): Promise<T> {
-    const running: RunningRead = { claim, ending: new AbortController(), isRenewed: true };
+  start<T>(account: string, running: RunningRead, run: () => Promise<T>): Promise<T> {
     const ofAccount = this.accounts.get(account) ?? new Set();
     this.accounts.set(account, ofAccount.add(running));
     this.timer ??= setInterval(() => {
       for (const id of this.accounts.keys()) void this.renew(id);
     }, this.renewalMs);
-    const setRenewal = (isOn: boolean): void => {
-      running.isRenewed = isOn;
-    };
-    const task = read(running.ending.signal, setRenewal).finally(() => {
+    const task = run().finally(() => {
       this.tasks.delete(task);
       ofAccount.delete(running);
       if (ofAccount.size === 0) this.accounts.delete(account);
@@ -88,7 +79,7 @@ export class RunningReads {
     if (this.renewing.has(account)) return;
     this.renewing.add(account);
     try {
-      const reads = [...(this.accounts.get(account) ?? [])].filter(({ isRenewed }) => isRenewed);
+      const reads = [...(this.accounts.get(account) ?? [])].filter(({ read }) => read.isLeaseRenewed);
       const lost = new Set(
         await this.queue.renew(
           account,

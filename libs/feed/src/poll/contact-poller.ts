@@ -132,13 +132,11 @@ export class ContactPoller {
     if (first === undefined || !('page' in first.outcome) || first.outcome.page.isUnchanged !== true)
       return first;
     const read = typeof purpose === 'object' ? purpose : undefined;
-    read?.setRenewal(false);
+    if (read !== undefined) read.isLeaseRenewed = false;
     const replyTime = replyTimeOf(first.outcome.page);
     const nextDue = await this.committer.commitUnchanged(start, replyTime, read?.lease);
-    if (nextDue === undefined) {
-      read?.setRenewal(true);
-      return 'refused';
-    }
+    if (read !== undefined) read.isLeaseRenewed = nextDue === undefined;
+    if (nextDue === undefined) return 'refused';
     if (read !== undefined) read.ended = nextDue;
     return 'committed';
   }
