@@ -5,14 +5,9 @@ import type { FeedStore } from '../feed-store.js';
 import type { ContactState } from '../snapshot/contact-state.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { PageOrder } from '../walk/page-order.js';
-import {
-  LARGE_PAGE_LIMIT,
-  mayBeCausedBySingleMessage,
-  mayBeCausedByPageSize,
-  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
-  type PageRead,
-  PageReader,
-} from '../walk/page-reader.js';
+import { mayBeCausedBySingleMessage, mayBeCausedByPageSize } from '../walk/page-errors.js';
+import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
+import { type PageRead, PageReader } from '../walk/page-reader.js';
 import type { PageRequest } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
 import { hashAndJoinIds, hasPermanentlyUnreadableMessage } from '../snapshot/poll-state.js';

@@ -6,13 +6,9 @@ import { MAX_CONSECUTIVE_UNREADABLE_PAGES } from '../walk/walk-bounds.js';
 import { isFlagMissing, isWithinSettleTime, type KnownMessage } from '../snapshot/known-message.js';
 import { compareWithAssumedOrder, MessageOrderDetector } from '../walk/message-order-detector.js';
 import type { PageOrder } from '../walk/page-order.js';
-import {
-  LARGE_PAGE_LIMIT,
-  mayBeCausedByPageSize,
-  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
-  type PageRead,
-  type PageReader,
-} from '../walk/page-reader.js';
+import { mayBeCausedByPageSize } from '../walk/page-errors.js';
+import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
+import type { PageRead, PageReader } from '../walk/page-reader.js';
 import { type PageRequest, requestForLastPage } from '../walk/page-tail.js';
 import { hashAndJoinIds, splitIdHashes } from '../snapshot/poll-state.js';
 import { toConversationRowMessage } from './row-update.js';

@@ -7,7 +7,7 @@ import { type HeadPlan, firstPageLimitOf } from '../walk/head-plan.js';
 import type { HeadRead } from '../walk/head-walk.js';
 import { readNewestMessages } from '../walk/newest-messages.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
-import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
 import { requestForLastPage } from '../walk/page-tail.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
 import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';

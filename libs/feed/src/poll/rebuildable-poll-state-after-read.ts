@@ -1,7 +1,7 @@
 import type { CommitKind, PollStart } from './poll-start.js';
 import type { RebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import type { PagesRead } from '../walk/pages-read.js';
-import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-reader.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
 import {
   type VolatileMessageFieldsUpdate,
   packVolatileMessageFields,

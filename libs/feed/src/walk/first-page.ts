@@ -1,10 +1,7 @@
 import type { HeadWalk } from './head-walk.js';
-import {
-  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
-  mayBeCausedByPageSize,
-  mayBeCausedBySingleMessage,
-  type PageRead,
-} from './page-reader.js';
+import { mayBeCausedByPageSize, mayBeCausedBySingleMessage } from './page-errors.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
+import type { PageRead } from './page-reader.js';
 import { FAILED_READS_UNTIL_NO_CONCLUSION } from './walk-bounds.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { PageOrder } from './page-order.js';
-import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, LARGE_PAGE_LIMIT } from './page-reader.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, LARGE_PAGE_LIMIT } from './page-limits.js';
 
 /** What earlier reads found out about a contact's list of messages, to plan a read of the newest messages. */
 export interface HeadPlan {

@@ -2,15 +2,9 @@ import type { UpstreamMessage } from '#upstream';
 import { type HeadPlan, knownLimitOf } from './head-plan.js';
 import { compareWithAssumedOrder } from './message-order-detector.js';
 import type { PageOrder } from './page-order.js';
-import {
-  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
-  type KnownIds,
-  mayBeCausedByPageSize,
-  mayBeCausedBySingleMessage,
-  type PageRead,
-  PageReader,
-  type ReplyTime,
-} from './page-reader.js';
+import { mayBeCausedByPageSize, mayBeCausedBySingleMessage } from './page-errors.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
+import { type KnownIds, type PageRead, PageReader, type ReplyTime } from './page-reader.js';
 import { type PageRequest, requestForLastPage } from './page-tail.js';
 import type { ReadPage } from './read-in-parts.js';
 import { FAILED_READS_UNTIL_NO_CONCLUSION } from './walk-bounds.js';

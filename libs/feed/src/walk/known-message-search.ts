@@ -1,10 +1,7 @@
 import type { HeadWalk } from './head-walk.js';
-import {
-  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
-  mayBeCausedByPageSize,
-  mayBeCausedBySingleMessage,
-  type PageRead,
-} from './page-reader.js';
+import { mayBeCausedByPageSize, mayBeCausedBySingleMessage } from './page-errors.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
+import type { PageRead } from './page-reader.js';
 import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES } from './walk-bounds.js';
 
 /**

@@ -1,12 +1,9 @@
 import { takeFirstPage } from './first-page.js';
 import type { HeadWalk } from './head-walk.js';
 import { maxPlaces } from './message-order-detector.js';
-import {
-  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
-  LARGE_PAGE_LIMIT,
-  mayBeCausedByPageSize,
-  type PageRead,
-} from './page-reader.js';
+import { mayBeCausedByPageSize } from './page-errors.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, LARGE_PAGE_LIMIT } from './page-limits.js';
+import type { PageRead } from './page-reader.js';
 import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES, MAX_REPEATS } from './walk-bounds.js';
 
 /** Reads a newest-first list from page 1 on, until a page ends in a known message or the list ends. */

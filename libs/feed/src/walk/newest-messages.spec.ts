@@ -11,7 +11,7 @@ import type { HeadPlan } from './head-plan.js';
 import type { HeadRead } from './head-walk.js';
 import { readNewestMessages } from './newest-messages.js';
 import type { PageOrder } from './page-order.js';
-import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-reader.js';
+import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import { requestForLastPage } from './page-tail.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({

@@ -1,9 +1,7 @@
 import type { HeadWalk } from './head-walk.js';
-import {
-  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
-  mayBeCausedBySingleMessage,
-  type PageRead,
-} from './page-reader.js';
+import { mayBeCausedBySingleMessage } from './page-errors.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
+import type { PageRead } from './page-reader.js';
 import { MAX_PAGES, MAX_REPEATS } from './walk-bounds.js';
 
 /** Reads an oldest-first list to its end, from the page that was the last one at the previous read. */

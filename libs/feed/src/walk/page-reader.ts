@@ -1,13 +1,6 @@
-import {
-  isMissingPageError,
-  type MessagePage,
-  UpstreamError,
-  UpstreamReplyUnreadableError,
-  type UpstreamMessage,
-  UpstreamStatusError,
-  UpstreamUnavailableError,
-  UpstreamUnreachableError,
-} from '#upstream';
+import { isMissingPageError, type MessagePage, type UpstreamMessage } from '#upstream';
+import { mayBeCausedBySingleMessage } from './page-errors.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import {
   FAILING_MESSAGE_PLACEHOLDER,
   readFailedPageInParts,
@@ -17,14 +10,6 @@ import {
 } from './read-in-parts.js';
 import type { PageRequest } from './page-tail.js';
 
-/** Max number of messages per page according to upstream's documentation. */
-export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
-/**
- * The large limit: the page limit that is requested when many messages are read. It exceeds
- * {@link DOCUMENTED_MAX_MESSAGES_PER_PAGE}, so upstream may ignore it. The length of the returned pages shows
- * whether upstream honours the large limit.
- */
-export const LARGE_PAGE_LIMIT = 100;
 /**
  * Minimum page size that is assumed. If it were 1, the only message of a contact would look like a full page,
  * and each read of the newest messages would cost a second request.
@@ -373,22 +358,4 @@ export class PageReader {
  */
 function recordOf(pass: number, isNew: boolean): number {
   return pass * 2 + (isNew ? 1 : 0);
-}
-
-/** Returns true if the error may have occurred because the requested page was too large. */
-export function mayBeCausedByPageSize(error: unknown): boolean {
-  if (error instanceof UpstreamStatusError) return ![401, 403, 404, 429].includes(error.status);
-  if (error instanceof UpstreamUnreachableError || error instanceof UpstreamUnavailableError) return false;
-  return error instanceof UpstreamError;
-}
-
-/**
- * Returns true if a single message on the page may have caused the error: upstream answered with an error
- * status or an invalid body.
- */
-export function mayBeCausedBySingleMessage(error: unknown): boolean {
-  return (
-    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyUnreadableError) &&
-    mayBeCausedByPageSize(error)
-  );
 }

@@ -3,12 +3,9 @@ import { firstPageLimitOf } from './head-plan.js';
 import type { HeadWalk } from './head-walk.js';
 import { messageOrderOf } from './message-order-detector.js';
 import { mayMoreBeNew, readFurtherPages } from './newest-first-walk.js';
-import {
-  DOCUMENTED_MAX_MESSAGES_PER_PAGE,
-  LARGE_PAGE_LIMIT,
-  mayBeCausedByPageSize,
-  type PageRead,
-} from './page-reader.js';
+import { mayBeCausedByPageSize } from './page-errors.js';
+import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, LARGE_PAGE_LIMIT } from './page-limits.js';
+import type { PageRead } from './page-reader.js';
 import { MAX_REPEATS } from './walk-bounds.js';
 
 /**
