@@ -223,14 +223,14 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   patched(
     'absence from a read with shifted pages counts as deletion',
     'poll/deep-read.ts',
-    'this.stable = read.count === 0 && count === this.reader.servedCount;',
+    'this.stable = read.count === 0 && count === this.reader.records.servedCount;',
     'this.stable = true;',
   ),
   patched(
     'a page that repeats earlier messages ends the list',
     'poll/deep-read.ts',
-    'this.stable = read.count === 0 && count === this.reader.servedCount;',
-    'this.stable = count === this.reader.servedCount;',
+    'this.stable = read.count === 0 && count === this.reader.records.servedCount;',
+    'this.stable = count === this.reader.records.servedCount;',
   ),
   patched(
     'any number of missing messages counts as deleted',

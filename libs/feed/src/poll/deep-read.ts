@@ -329,7 +329,7 @@ export class DeepRead {
         // The read is stable only if the list ended with an empty page and no message appeared twice. Otherwise
         // upstream may shuffle the list or ignore the parameter `page`, and may have more messages than it
         // returned.
-        this.stable = read.count === 0 && count === this.reader.servedCount;
+        this.stable = read.count === 0 && count === this.reader.records.servedCount;
         this.endedOnRepeat = !isEmpty;
         return page;
       }
@@ -343,14 +343,14 @@ export class DeepRead {
       this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
       if (compareWithAssumedOrder(this.pages.order, read.items, this.reader.pageSize) === 'contradict')
         this.pages.order = 'unsorted';
-      if (this.reader.ids.size > MAX_MESSAGES) return page;
+      if (this.reader.records.ids.size > MAX_MESSAGES) return page;
     }
     return MAX_PAGES;
   }
 
   /** Returns true if messages moved between pages during the read, so that the read may have missed some. */
   private hasShifted(): boolean {
-    return this.reader.servedTwice || this.endedOnRepeat;
+    return this.reader.records.servedTwice || this.endedOnRepeat;
   }
 
   /**
@@ -365,7 +365,7 @@ export class DeepRead {
       const fullRead: FullRead | undefined =
         result === 'everything'
           ? {
-              seen: this.reader.ids,
+              seen: this.reader.records.ids,
               knownBefore: this.knownBefore,
               isStable: this.stable,
               rowMessages: this.rowMessages,
@@ -408,7 +408,7 @@ export class DeepRead {
    */
   private observedList(seen: PageOrder): Pick<PagesRead, 'order' | 'length' | 'head'> {
     const order = seen === 'unknown' ? this.pages.order : seen;
-    const length = this.reader.servedCount;
+    const length = this.reader.records.servedCount;
     const { pollState } = this.pages.state;
     if (order === 'oldestFirst') {
       // It is unknown where on their pages the unreadable elements are, so the head cannot be computed. A later
@@ -445,7 +445,7 @@ export class DeepRead {
     return (
       this.pages.limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE ||
       this.refusesLargePages ||
-      this.reader.servedCount > DOCUMENTED_MAX_MESSAGES_PER_PAGE
+      this.reader.records.servedCount > DOCUMENTED_MAX_MESSAGES_PER_PAGE
     );
   }
 
@@ -454,13 +454,16 @@ export class DeepRead {
   }
 
   private areSomeMissing(): boolean {
-    return this.presentBefore.some((id) => !this.reader.ids.has(id));
+    return this.presentBefore.some((id) => !this.reader.records.ids.has(id));
   }
 
   private hasReadAllUnsettled(): boolean {
     const upstreamNow = this.reader.firstReply?.date ?? this.pages.state.now;
     for (const [id, timestamp] of this.withMissingFlag)
-      if (isWithinSettleTime(timestamp, upstreamNow, this.settings.settleMs) && !this.reader.ids.has(id))
+      if (
+        isWithinSettleTime(timestamp, upstreamNow, this.settings.settleMs) &&
+        !this.reader.records.ids.has(id)
+      )
         return false;
     return true;
   }

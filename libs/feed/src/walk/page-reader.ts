@@ -1,4 +1,5 @@
 import { isMissingPageError, type MessagePage, type UpstreamMessage } from '#upstream';
+import { MessageRecords, type RecordedPage } from './message-records.js';
 import { mayBeCausedBySingleMessage } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import {
@@ -23,7 +24,7 @@ export type KnownIds = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
  * One page of messages, compared with the messages that were known before this read and with the pages that
  * this read has returned so far.
  */
-export interface PageRead {
+export interface PageRead extends RecordedPage {
   items: readonly UpstreamMessage[];
   ids: readonly string[];
   limit: number;
@@ -36,19 +37,6 @@ export interface PageRead {
   full: boolean;
   /** Ids of the messages that were neither known before this read nor on an earlier page of this read. */
   newIds: readonly string[];
-  /** True if the last message of the page was not known before this read. */
-  lastIsNew: boolean;
-  /** True if the first message of the page was not known before this read. */
-  firstIsNew: boolean;
-  /**
-   * Ids of the messages that were on no earlier page since the last call of {@link PageReader.beginPass}.
-   */
-  added: ReadonlySet<string>;
-  /**
-   * True if every message of the page was also on an earlier page since the last call of
-   * {@link PageReader.beginPass}.
-   */
-  repeats: boolean;
 }
 
 /** Time of one reply of upstream, by two clocks. */
@@ -67,9 +55,6 @@ export function replyTimeOf({
   return date === undefined ? undefined : { date, arrivedAt };
 }
 
-/** A read-only set of ids, of which only the size and the test for an id are available. */
-export type IdSet = Pick<ReadonlySet<string>, 'has' | 'size'>;
-
 /** What a {@link PageReader} must know in advance about the pages of a contact. */
 export interface PageSizes {
   /**
@@ -85,11 +70,7 @@ export class PageReader {
    * order in which the messages were first read.
    */
   readonly seen = new Map<string, UpstreamMessage>();
-  /**
-   * What is recorded of each message that this reader has read, by id; see {@link recordOf}. Each record is one
-   * number to save memory, because a list may have 200,000 messages.
-   */
-  private readonly records = new Map<string, number>();
+  readonly records = new MessageRecords();
   /** For each unreadable element, a text that identifies it. */
   readonly unreadable = new Set<string>();
   pageSize: number;
@@ -115,24 +96,6 @@ export class PageReader {
    * unreadable element.
    */
   onlyPage: { limit: number; digest: string } | undefined;
-  /**
-   * True if a message appeared on two pages although no new messages had moved it from the end of one page to the
-   * beginning of the next. The read may then have missed a message.
-   */
-  servedTwice = false;
-  /** Number of the current pass through the list. Each call of {@link beginPass} begins a new pass. */
-  private pass = 1;
-  /** Number of different messages on the pages that were read since the last call of {@link beginPass}. */
-  servedCount = 0;
-  /** Ids of the messages on the most recently read page that was not empty. */
-  private previousIds: readonly string[] = [];
-  /** Value of {@link previousIds} before the most recent read of a page. Restored by {@link undoLastPage}. */
-  private idsBefore: readonly string[] = [];
-  /**
-   * Ids of the messages on the most recently read page, without those that were on an earlier page since the last call
-   * of {@link beginPass}.
-   */
-  private lastServed: readonly string[] = [];
   /** Number of unreadable elements on the most recently read page. */
   private lastSkipped = 0;
   /** Number of messages on the longest page that upstream returned for a limit above the documented maximum. */
@@ -160,7 +123,7 @@ export class PageReader {
         if (page === 1 || !isMissingPageError(error)) throw error;
         // The page is after the last one, unless the contact does not exist. If no page was read yet, a request for one
         // message shows whether the contact exists.
-        if (this.records.size === 0) {
+        if (this.records.ids.size === 0) {
           this.requests += 1;
           await read(1, 1);
         }
@@ -179,11 +142,7 @@ export class PageReader {
    * repeated only if it is read twice after the call.
    */
   beginPass(): void {
-    this.pass += 1;
-    this.servedCount = 0;
-    this.lastServed = [];
-    this.previousIds = [];
-    this.servedTwice = false;
+    this.records.beginPass();
     this.skipped = 0;
     this.lastSkipped = 0;
   }
@@ -202,17 +161,9 @@ export class PageReader {
    * repeated.
    */
   undoLastPage(): void {
-    for (const id of this.lastServed) this.records.set(id, recordOf(0, this.isNew(id)));
-    this.servedCount -= this.lastServed.length;
-    this.lastServed = [];
-    this.previousIds = this.idsBefore;
+    this.records.undoLastPage();
     this.skipped -= this.lastSkipped;
     this.lastSkipped = 0;
-  }
-
-  /** Ids of all messages that this reader has read. */
-  get ids(): IdSet {
-    return this.records;
   }
 
   async take(page: number, limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE): Promise<PageRead> {
@@ -256,11 +207,13 @@ export class PageReader {
   skippedMessage(): PageRead {
     this.skipped += 1;
     this.lastSkipped = 1;
-    this.idsBefore = this.previousIds;
     this.unreadable.add(FAILING_MESSAGE_PLACEHOLDER);
-    this.lastServed = [];
-    const nothing = { items: [], ids: [], newIds: [], added: new Set<string>(), full: false };
-    return { ...nothing, limit: 1, count: 1, lastIsNew: false, firstIsNew: false, repeats: false };
+    const recorded = this.records.add([], []);
+    return {
+      ...{ items: [], ids: [], newIds: [], limit: 1, count: 1, full: false },
+      ...recorded,
+      repeats: false,
+    };
   }
 
   /** Combines the parts of a page that were read separately into one page. */
@@ -298,46 +251,13 @@ export class PageReader {
     const full =
       count >= (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage : Math.min(this.pageSize, limit));
     const ids = items.map(({ id }) => id);
-    const repeats = ids.every((id) => this.isServed(id));
-    const unseen = ids.filter((id) => !this.records.has(id));
+    const unseen = ids.filter((id) => !this.records.ids.has(id));
     const known = unseen.length === 0 ? new Set<string>() : await this.known(unseen);
     const newIds = unseen.filter((id) => !known.has(id));
     this.knownCount += known.size;
-    for (const id of newIds) this.records.set(id, recordOf(0, true));
-    const added = new Set(ids.filter((id) => !this.isServed(id)));
-    this.lastServed = [...added];
-    this.servedCount += added.size;
-    const repeated = ids.length - added.size;
-    this.servedTwice ||= repeated > 0 && !this.isShiftedDown(ids, repeated);
-    this.idsBefore = this.previousIds;
-    if (ids.length > 0) this.previousIds = ids;
-    for (const message of items) {
-      this.records.set(message.id, recordOf(this.pass, this.isNew(message.id)));
-      this.seen.set(message.id, message);
-    }
-    const last = ids.at(-1);
-    const lastIsNew = last !== undefined && this.isNew(last);
-    const firstIsNew = ids[0] !== undefined && this.isNew(ids[0]);
-    return { items, ids, limit, count, full, newIds, added, lastIsNew, firstIsNew, repeats };
-  }
-
-  /** Returns true if a message was on a page that was read since the last call of {@link beginPass}. */
-  private isServed(id: string): boolean {
-    return (this.records.get(id) ?? 0) >> 1 === this.pass;
-  }
-
-  /** Returns true if a message was read by this reader and was not known before. */
-  private isNew(id: string): boolean {
-    return ((this.records.get(id) ?? 0) & 1) === 1;
-  }
-
-  /**
-   * Returns true if the page begins with the last messages of the previous page. This happens if new messages
-   * moved the others down the list.
-   */
-  private isShiftedDown(ids: readonly string[], repeated: number): boolean {
-    const end = this.previousIds.slice(-repeated);
-    return end.length === repeated && end.every((id, i) => id === ids[i]);
+    const recorded = this.records.add(ids, newIds);
+    for (const message of items) this.seen.set(message.id, message);
+    return { items, ids, limit, count, full, newIds, ...recorded };
   }
 
   /**
@@ -349,13 +269,4 @@ export class PageReader {
     const { items, skipped } = await this.read(empty + 1, last.limit);
     return items.length + skipped > 0;
   }
-}
-
-/**
- * Packs the record of a message into one number.
- * @param pass number of the last pass whose pages contained the message; 0 if there was none
- * @param isNew true if the message was not known before this read
- */
-function recordOf(pass: number, isNew: boolean): number {
-  return pass * 2 + (isNew ? 1 : 0);
 }

@@ -1,4 +1,4 @@
-import type { IdSet } from './page-reader.js';
+import type { IdSet } from './message-records.js';
 import type { RowMessageCollector } from '#conversations';
 import type { UpstreamMessage } from '#upstream';
 import type { PageOrder } from './page-order.js';
