@@ -55,23 +55,23 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   ),
   patched(
     'a page shorter than the limit ends the read',
-    'poll/deep-read.ts',
+    'poll/full-walk.ts',
     'unreadable = 0;\n      if (read.repeats) {',
     `unreadable = 0;
       if (read.ids.length < DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
         this.orderDetector.add(read.items);
         this.lastIds = [...this.lastIds, ...read.ids].slice(-TAIL_IDS);
-        this.stable = true;
+        this.isStable = true;
         return page;
       }
       if (read.repeats) {`,
   ),
   patched(
     'only the first page is read',
-    'poll/deep-read.ts',
+    'poll/full-walk.ts',
     'if (page === 1) this.firstIds = read.ids;',
     `this.firstIds = read.ids;
-      this.stable = true;
+      this.isStable = true;
       if (page === 1) return page;`,
   ),
   patched(
@@ -222,15 +222,15 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   ),
   patched(
     'absence from a read with shifted pages counts as deletion',
-    'poll/deep-read.ts',
-    'this.stable = read.count === 0 && count === this.reader.records.servedCount;',
-    'this.stable = true;',
+    'poll/full-walk.ts',
+    'this.isStable = read.count === 0 && count === this.reader.records.servedCount;',
+    'this.isStable = true;',
   ),
   patched(
     'a page that repeats earlier messages ends the list',
-    'poll/deep-read.ts',
-    'this.stable = read.count === 0 && count === this.reader.records.servedCount;',
-    'this.stable = count === this.reader.records.servedCount;',
+    'poll/full-walk.ts',
+    'this.isStable = read.count === 0 && count === this.reader.records.servedCount;',
+    'this.isStable = count === this.reader.records.servedCount;',
   ),
   patched(
     'any number of missing messages counts as deleted',

@@ -8,7 +8,7 @@ import type { PageOrder } from '../walk/page-order.js';
 import { mayBeCausedBySingleMessage, mayBeCausedByPageSize } from '../walk/page-errors.js';
 import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
 import { type PageRead, PageReader } from '../walk/page-reader.js';
-import type { PageRequest } from '../walk/page-tail.js';
+import { type PageRequest, requestForLastPage } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
 import { hashAndJoinIds, hasPermanentlyUnreadableMessage } from '../snapshot/poll-state.js';
 import type { PollCommitter } from './poll-committer.js';
@@ -24,6 +24,10 @@ const MAX_HELD_PAGES = 50;
  * contact were committed first.
  */
 export const MAX_COMMIT_CONFLICTS = 5;
+/**
+ * Maximum number of pages for one read of older messages. If a contact has more pages, upstream is probably faulty.
+ */
+export const MAX_PAGES = 10_000;
 
 /**
  * If upstream fails to return at least this number of consecutive messages, they are not the cause: upstream is
@@ -61,6 +65,8 @@ export class CommittingPageReader {
   order: PageOrder;
   /** Largest page limit that upstream honours. Undefined while unknown. */
   limit: number | undefined;
+  /** True if upstream failed to answer a request for more messages per page than the documented maximum. */
+  refusesLargePages = false;
   /** Polling state of the contact. It is read again before each request for a page. */
   state: ContactState;
   /**
@@ -127,6 +133,17 @@ export class CommittingPageReader {
    */
   get showsOtherMessages(): boolean {
     return this.heldPages.some(({ ids }) => ids.length > 0);
+  }
+
+  /** Must be called if upstream failed to answer a request with the large limit, before the pages are read without it. */
+  noteLargePagesRefused(): void {
+    this.refusesLargePages = true;
+    this.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
+  }
+
+  /** Returns the request for the last page of an oldest-first list of `length` messages. */
+  requestForLastPage(length: number): PageRequest {
+    return requestForLastPage(length, this.reader.pageSize, this.state.extension.ignoresLimit === true);
   }
 
   isStopped(): boolean {
