@@ -1,24 +1,17 @@
 import { pause } from '#platform';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
-import { isOutageMoreLikelyThanDeletions } from '../diff/absence.js';
-import type { FeedStore } from '../feed-store.js';
-import type { ContactState } from '../snapshot/contact-state.js';
-import type { KnownMessage } from '../snapshot/known-message.js';
 import type { PageOrder } from '../walk/page-order.js';
 import { mayBeCausedBySingleMessage, mayBeCausedByPageSize } from '../walk/page-errors.js';
 import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
 import { type PageRead, PageReader } from '../walk/page-reader.js';
 import { type PageRequest, requestForLastPage } from '../walk/page-tail.js';
 import { UnreadableMessageFinder } from '../walk/unreadable-message-finder.js';
-import { hashAndJoinIds, hasPermanentlyUnreadableMessage } from '../snapshot/poll-state.js';
-import type { PollCommitter } from './poll-committer.js';
-import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
+import { hasPermanentlyUnreadableMessage } from '../snapshot/poll-state.js';
+import type { PageCommitter, PageCommitterTask } from './page-committer.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
-import type { FeedSource, LookupReads, ReadPurpose } from '../ports.js';
+import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
-/** Maximum number of pages that are read but not committed while none of them contains a known message. */
-const MAX_HELD_PAGES = 50;
 /**
  * A read of a contact ends early if this many of its commits in a row are refused, because other reads of the
  * contact were committed first.
@@ -36,19 +29,8 @@ export const MAX_PAGES = 10_000;
 const MIN_MESSAGES_OF_OUTAGE = 20;
 
 /** Which contact's pages of messages are read, for which purpose, and how failed pages are retried. */
-export interface PagesTask {
-  account: string;
-  contactId: string;
+export interface PagesTask extends PageCommitterTask {
   purpose: ReadPurpose;
-  /**
-   * Whether all pages are read (`everything`), or only as many as needed to find all messages whose flags may still
-   * change (`unsettled`).
-   */
-  goal: 'everything' | 'unsettled';
-  /**
-   * Receives the messages that are read. Present only during a look-up, which searches for the messages of sends.
-   */
-  lookup?: LookupReads;
   /** Aborts the read after the current page. */
   signal?: AbortSignal;
   /**
@@ -58,7 +40,7 @@ export interface PagesTask {
   pageRetriesMs: readonly number[];
 }
 
-/** Reads pages of a contact's messages. Each page is compared with the snapshot and committed on its own. */
+/** Reads pages of a contact's messages, and retries those that fail. Each page is committed on its own. */
 export class CommittingPageReader {
   readonly reader: PageReader;
   /** Order in which upstream is assumed to list the messages of the contact. */
@@ -67,18 +49,6 @@ export class CommittingPageReader {
   limit: number | undefined;
   /** True if upstream failed to answer a request for more messages per page than the documented maximum. */
   refusesLargePages = false;
-  /** Polling state of the contact. It is read again before each request for a page. */
-  state: ContactState;
-  /**
-   * True if a committed page contained a message that was not in the snapshot. Reset when the read starts again at
-   * page 1.
-   */
-  foundNew = false;
-  /** Snapshots of the known messages on the page that was read last, by message id. */
-  private lastKnown: ReadonlyMap<string, KnownMessage> = new Map();
-  /** Pages that were read, but are not committed until a page contains a known message. */
-  private heldPages: PageRead[] = [];
-  private isHoldingBack = false;
   /**
    * Number of elements on the latest page that was not empty, unreadable elements included. Undefined until
    * such a page was read.
@@ -90,24 +60,19 @@ export class CommittingPageReader {
   private retriedPage: number | undefined;
 
   constructor(
-    private readonly store: FeedStore,
     source: FeedSource,
-    private readonly committer: PollCommitter,
+    private readonly commits: PageCommitter,
     private readonly task: PagesTask,
-    state: ContactState,
   ) {
     const { account, contactId, purpose } = task;
-    this.state = state;
+    const { state } = commits;
     this.order = state.pollState.order;
     this.limit =
       state.pollState.limit ??
       (state.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : undefined);
     this.reader = new PageReader(
       (page, limit) => source.listMessages(account, contactId, page, limit, purpose),
-      async (ids) => {
-        this.lastKnown = await store.knownMessages(account, contactId, ids);
-        return new Set(this.lastKnown.keys());
-      },
+      commits.known,
       state.pollState,
     );
   }
@@ -115,27 +80,10 @@ export class CommittingPageReader {
   beginPass(): void {
     this.reader.beginPass();
     this.previousCount = undefined;
-    this.foundNew = false;
+    this.commits.foundNew = false;
   }
 
-  /**
-   * From now on, commits no page until a page contains a known message. If no page contains one, upstream returns a
-   * different list than before, and the contact needs a new baseline. Has no effect if the contact has only a few
-   * known messages.
-   * @param known number of known messages
-   */
-  holdBack(known: number): void {
-    this.isHoldingBack = isOutageMoreLikelyThanDeletions(known, known);
-  }
-
-  /**
-   * True if pages with messages wait for their commit, because no page so far contained a known message.
-   */
-  get showsOtherMessages(): boolean {
-    return this.heldPages.some(({ ids }) => ids.length > 0);
-  }
-
-  /** Must be called if upstream failed to answer a request with the large limit, before the pages are read without it. */
+  /** Must be called if upstream failed to answer a request with the large limit. */
   noteLargePagesRefused(): void {
     this.refusesLargePages = true;
     this.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
@@ -143,7 +91,11 @@ export class CommittingPageReader {
 
   /** Returns the request for the last page of an oldest-first list of `length` messages. */
   requestForLastPage(length: number): PageRequest {
-    return requestForLastPage(length, this.reader.pageSize, this.state.extension.ignoresLimit === true);
+    return requestForLastPage(
+      length,
+      this.reader.pageSize,
+      this.commits.state.extension.ignoresLimit === true,
+    );
   }
 
   isStopped(): boolean {
@@ -158,8 +110,8 @@ export class CommittingPageReader {
    * The stored state is read before each request, so that a page is never compared with snapshots that are
    * newer than the request.
    * @param limit number of messages per page
-   * @returns the page; undefined if {@link refreshState} returned false, the read was aborted between two parts of the
-   * page, or {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
+   * @returns the page; undefined if {@link PageCommitter.refreshState} returned false, the read was aborted between
+   * two parts of the page, or {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
    * @throws the error of the page if the read was aborted before a retry
    */
   async take(page: number, limit: number): Promise<PageRead | undefined> {
@@ -174,10 +126,11 @@ export class CommittingPageReader {
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPageRead | undefined> {
     // If an earlier read found a message that upstream fails to return, this message probably makes the page fail.
     // The page is then not retried, because retries would fail too.
-    const isPatient = !this.wasRetried(page) && !hasPermanentlyUnreadableMessage(this.state.pollState);
+    const isPatient =
+      !this.wasRetried(page) && !hasPermanentlyUnreadableMessage(this.commits.state.pollState);
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
     for (let races = 0; races < MAX_COMMIT_CONFLICTS;) {
-      if (!(await this.refreshState())) return undefined;
+      if (!(await this.commits.refreshState())) return undefined;
       let read: PageRead;
       try {
         read = await this.reader.takeWhole(page, limit);
@@ -190,7 +143,7 @@ export class CommittingPageReader {
         if (this.isStopped()) throw error;
         continue;
       }
-      if (await this.commitPage(page, read)) {
+      if (await this.commit(page, read)) {
         this.noteCounts(read);
         return read;
       }
@@ -198,23 +151,6 @@ export class CommittingPageReader {
       races += 1;
     }
     return undefined;
-  }
-
-  /**
-   * Reads the stored state of the contact again. Returns false if the contact is unknown, or if what this read has
-   * committed so far may no longer be stored: the state was lost, another Redis run began, or another read took a new
-   * baseline.
-   */
-  async refreshState(): Promise<boolean> {
-    const state = await this.store.contactState(this.task.account, this.task.contactId);
-    if (state === undefined || state.lost) return false;
-    // Each new baseline raises the revision floor.
-    const { redisRun, pollState } = this.state;
-    if (state.redisRun !== redisRun || state.pollState.revisionFloor !== pollState.revisionFloor)
-      return false;
-    this.state = state;
-    this.lastKnown = new Map();
-    return true;
   }
 
   /**
@@ -259,7 +195,9 @@ export class CommittingPageReader {
    * many messages as on that page if the documented limit is requested. Always returns false for the large limit.
    */
   private isCapped(limit: number): boolean {
-    return limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.state.pollState.length > this.reader.pageSize;
+    return (
+      limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE && this.commits.state.pollState.length > this.reader.pageSize
+    );
   }
 
   private async takePart(
@@ -267,7 +205,7 @@ export class CommittingPageReader {
     search: UnreadableMessageFinder,
   ): Promise<PageRead | 'smaller' | undefined> {
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
-      if (this.isStopped() || !(await this.refreshState())) return undefined;
+      if (this.isStopped() || !(await this.commits.refreshState())) return undefined;
       let read: PageRead;
       let isShown = true;
       try {
@@ -281,7 +219,7 @@ export class CommittingPageReader {
         read = this.reader.skippedMessage();
         isShown = false;
       }
-      if (await this.commitPage(page, read)) {
+      if (await this.commit(page, read)) {
         if (isShown) search.succeeded();
         else search.failed();
         return read;
@@ -291,87 +229,18 @@ export class CommittingPageReader {
     return undefined;
   }
 
-  private async commitPage(page: number, read: PageRead): Promise<boolean> {
-    const isEmpty = read.ids.length === 0 && this.reader.unreadable.size === 0;
-    if (isEmpty && this.heldPages.length === 0) return true;
-    const known = await this.snapshotsOf(read);
-    if (this.isHoldingBack) {
-      if (known.size === 0 && this.heldPages.length < MAX_HELD_PAGES) {
-        this.heldPages.push(read);
-        return true;
-      }
-      this.isHoldingBack = false;
-    }
-    // The pages that wait for their commit may contain messages that another read has committed meanwhile.
-    // These messages are left out, because the other read may be newer.
-    const held = this.heldPages.flatMap(({ items }) => items).filter(({ id }) => !known.has(id));
-    // A message may be on several of the pages that are committed now. Only the latest form of the message is
-    // used.
-    const served = [...new Map([...held, ...read.items].map((item) => [item.id, item])).values()];
-    const isNew = served.some(({ id }) => !known.has(id));
-    const reading = {
-      ...this.readingOf(served),
-      ...this.newHead(page, read, known),
-      detectsVolatility: page === 1,
-    };
-    const done = await this.committer.commit(this.startOf(), reading, known, 'page');
-    if (!done) return false;
-    this.heldPages = [];
-    this.foundNew ||= isNew;
-    this.reader.release();
-    return true;
+  private async commit(page: number, read: PageRead): Promise<boolean> {
+    const outcome = await this.commits.commit(page, read, this.reading());
+    if (outcome === 'committed') this.reader.release();
+    return outcome !== 'refused';
   }
 
-  /** Returns what is stored of the messages on this page and on the earlier pages that are not committed yet. */
-  private async snapshotsOf({ ids, newIds }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
-    const isLookedUp = ids.every((id) => this.lastKnown.has(id) || newIds.includes(id));
-    if (isLookedUp && this.heldPages.length === 0) return this.lastKnown;
-    const all = new Set([...this.heldPages.flatMap((held) => held.ids), ...ids]);
-    return this.store.knownMessages(this.task.account, this.task.contactId, [...all]);
-  }
-
-  /**
-   * Returns the ids on page 1, which are stored as the new head of the contact. If messages of the stored head have
-   * disappeared, the result also requests a read of all pages, because later reads compare only with the new head
-   * and would not notice that these messages are missing. If the current read covers all pages, no further read is
-   * requested. Returns an empty object for another page, for a request of fewer messages than the documented page
-   * size, and for a list that is not newest first.
-   */
-  private newHead(
-    page: number,
-    { ids, limit, count }: PageRead,
-    known: ReadonlyMap<string, KnownMessage>,
-  ): Partial<Pick<PagesRead, 'head' | 'needsFullRead'>> {
-    const { order, head: before } = this.state.pollState;
-    if (page !== 1 || limit < DOCUMENTED_MAX_MESSAGES_PER_PAGE || order !== 'newestFirst') return {};
-    const head = ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
-    if (this.task.goal === 'everything') return { head };
-    const shown = hashAndJoinIds(ids.filter((id) => known.has(id)));
-    const isWhole = shown.startsWith(before) || (count >= limit && before.startsWith(shown));
-    return isWhole ? { head } : { head, needsFullRead: true };
-  }
-
-  /**
-   * Commits the pages that waited for their commit. They become a new baseline, because upstream returns messages of the
-   * contact, but none of the known ones.
-   * @returns always false, because a later read must go through all pages again
-   */
-  async commitHeldPages(): Promise<false> {
-    const served = this.heldPages.flatMap(({ items }) => items);
-    const start = { ...this.startOf(), resync: MESSAGES_REPLACED_REASON };
-    await this.committer.commit(start, this.readingOf(served), new Map(), 'page');
-    return false;
-  }
-
-  startOf(): PollStart {
-    const { account, contactId, lookup } = this.task;
-    return { account, contactId, state: this.state, ...(lookup === undefined ? {} : { lookup }) };
-  }
-
-  readingOf(served: PagesRead['served']): PagesRead {
-    const { reader, limit, order, state } = this;
+  /** Returns what the pages so far show of the list, without their messages. */
+  reading(): PagesRead {
+    const { reader, limit, order } = this;
+    const { state } = this.commits;
     return {
-      served,
+      served: [],
       order: order === 'unsorted' ? order : state.pollState.order,
       length: state.pollState.length,
       ...{ pageSize: reader.pageSize, longestPage: reader.longestPage },

@@ -1,6 +1,7 @@
 import { CommittingPageReader, MAX_COMMIT_CONFLICTS } from './committing-page-reader.js';
 import { FlagCheck } from './flag-check.js';
 import { FullWalk } from './full-walk.js';
+import { PageCommitter } from './page-committer.js';
 import type { FeedStore } from '../feed-store.js';
 import type { ContactState } from '../snapshot/contact-state.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -52,6 +53,7 @@ export interface DeepTask {
  * pages are therefore read a second time.
  */
 export class DeepRead {
+  private readonly commits: PageCommitter;
   private readonly pages: CommittingPageReader;
   private readonly walk: FullWalk;
   /**
@@ -78,8 +80,9 @@ export class DeepRead {
     const { pageRetriesMs } = settings;
     this.startedAt = state.now;
     this.dueAt = state.pollState.completeDueAt;
-    this.pages = new CommittingPageReader(store, source, committer, { ...task, pageRetriesMs }, state);
-    this.walk = new FullWalk(this.pages);
+    this.commits = new PageCommitter(store, committer, task, state);
+    this.pages = new CommittingPageReader(source, this.commits, { ...task, pageRetriesMs });
+    this.walk = new FullWalk(this.pages, this.commits);
   }
 
   /**
@@ -93,16 +96,16 @@ export class DeepRead {
   }
 
   /**
-   * Returns the flag check, if one is enough. Keeps only the ids of the known messages during the deep read. The rest of
-   * the snapshot may be large.
+   * Returns the flag check, if one is enough. Keeps only the ids of the known messages during the deep read. The rest
+   * of the snapshot may be large.
    */
   private begin(known: ReadonlyMap<string, KnownMessage>): FlagCheck | undefined {
     this.knownBefore = new Set(known.keys());
     this.presentBefore = [...known].filter(([, { deleted }]) => !deleted).map(([id]) => id);
-    this.pages.holdBack(this.presentBefore.length);
+    this.commits.holdBack(this.presentBefore.length);
     const isSorted = this.pages.order === 'newestFirst' || this.pages.order === 'oldestFirst';
     if (this.task.goal === 'everything' || !isSorted) return undefined;
-    return new FlagCheck(this.pages, known, this.settings.settleMs);
+    return new FlagCheck(this.pages, this.commits, known, this.settings.settleMs);
   }
 
   private async readUnsettled(flagCheck: FlagCheck): Promise<boolean> {
@@ -110,7 +113,7 @@ export class DeepRead {
     if (end === 'stopped') return false;
     // All pages so far contained only unknown messages. A read of all pages shows whether upstream still lists
     // the known messages.
-    if (this.pages.showsOtherMessages) return this.readAllPages();
+    if (this.commits.showsOtherMessages) return this.readAllPages();
     return this.end(end === 'all' ? undefined : 'missed');
   }
 
@@ -118,18 +121,22 @@ export class DeepRead {
     // The documented limit may be in use only because a single request with a larger limit failed. The limit is
     // therefore determined again. This usually costs an extra request only if the larger limit fails again.
     if (this.pages.limit === DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.pages.limit = undefined;
-    const isFirst = this.pages.state.emitAfter !== undefined;
+    const isFirst = this.commits.state.emitAfter !== undefined;
     let mayRepeatForMissing = true;
     for (let passes = 1; passes <= MAX_PASSES; passes += 1) {
       const pages = await this.walk.pass();
       if (pages === 'stopped') return false;
-      if (this.pages.showsOtherMessages) return this.pages.commitHeldPages();
+      if (this.commits.showsOtherMessages) {
+        await this.commits.commitHeldPages(this.pages.reading());
+        // A later read must go through all pages again.
+        return false;
+      }
       // If an element could not be parsed, it may be one of the missing messages. Missing messages are then
       // no reason to read the pages again.
       const isWhole = this.pages.reader.skipped === 0;
       const isMissing = this.walk.isStable && isWhole && this.areSomeMissing();
       const mayHaveMissed = !this.walk.isStable && this.walk.hasShifted();
-      const foundNew = this.pages.foundNew && pages > 1 && isWhole;
+      const foundNew = this.commits.foundNew && pages > 1 && isWhole;
       // New messages may have moved other messages to pages that were already read, so the pages are read again. At
       // the first read of a contact, all messages are new, so only `mayHaveMissed` decides.
       const again = isFirst ? mayHaveMissed : foundNew;
@@ -146,16 +153,16 @@ export class DeepRead {
    */
   private async end(result: 'everything' | 'missed' | undefined): Promise<boolean> {
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
-      if (!(await this.pages.refreshState())) return false;
+      if (!(await this.commits.refreshState())) return false;
       const known = await this.allKnown();
       const reading: PagesRead = {
         ...(result === 'everything'
           ? { ...this.walk.reading(), fullRead: this.fullRead() }
-          : this.pages.readingOf([])),
+          : this.pages.reading()),
         unsettledRead: true,
         needsFullRead: result === 'missed',
       };
-      if (await this.committer.commit(this.pages.startOf(), reading, known, 'end')) return true;
+      if (await this.committer.commit(this.commits.startOf(), reading, known, 'end')) return true;
     }
     return false;
   }

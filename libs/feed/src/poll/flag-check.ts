@@ -3,16 +3,17 @@ import { hashAndJoinIds, splitIdHashes } from '../snapshot/poll-state.js';
 import { mayBeCausedByPageSize } from '../walk/page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
 import { type CommittingPageReader, MAX_PAGES } from './committing-page-reader.js';
+import type { PageCommitter } from './page-committer.js';
 
 /**
- * How a flag check ended: `all` messages whose flags may still change were read, the `end` of the list was reached before
- * that, or it was `stopped` early.
+ * How a flag check ended: `all` messages whose flags may still change were read, the `end` of the list was reached
+ * before that, or it was `stopped` early.
  */
 export type FlagCheckEnd = 'all' | 'end' | 'stopped';
 
 /**
- * Reads pages of a sorted list below the head, from the newest messages to older ones, until all messages are found whose
- * flags (`delivered`, `read`) may still change.
+ * Reads pages of a sorted list below the head, from the newest messages to older ones, until all messages are found
+ * whose flags (`delivered`, `read`) may still change.
  */
 export class FlagCheck {
   /** Timestamps of the messages below the head of which a flag is not set yet, by message id. */
@@ -24,11 +25,12 @@ export class FlagCheck {
    */
   constructor(
     private readonly pages: CommittingPageReader,
+    private readonly commits: PageCommitter,
     known: ReadonlyMap<string, KnownMessage>,
     private readonly settleMs: number,
   ) {
     // Messages at the head need no deep read, because each read of the newest messages contains them.
-    const head = new Set(splitIdHashes(pages.state.pollState.head));
+    const head = new Set(splitIdHashes(commits.state.pollState.head));
     for (const [id, message] of known)
       if (isFlagMissing(message) && !head.has(hashAndJoinIds([id])))
         this.withMissingFlag.set(id, message.timestamp);
@@ -68,7 +70,7 @@ export class FlagCheck {
   }
 
   private async readOldestFirst(): Promise<FlagCheckEnd> {
-    const { length, head } = this.pages.state.pollState;
+    const { length, head } = this.commits.state.pollState;
     const { limit } = this.pages.requestForLastPage(length);
     // The list is sorted oldest first, so the head is at its end. The read starts with the page that contains the newest
     // message before the head, and goes back to page 1. The first page that is read may also contain the beginning of
@@ -83,7 +85,7 @@ export class FlagCheck {
   }
 
   private hasReadAllUnsettled(): boolean {
-    const upstreamNow = this.pages.reader.firstReply?.date ?? this.pages.state.now;
+    const upstreamNow = this.pages.reader.firstReply?.date ?? this.commits.state.now;
     for (const [id, timestamp] of this.withMissingFlag)
       if (isWithinSettleTime(timestamp, upstreamNow, this.settleMs) && !this.pages.reader.records.ids.has(id))
         return false;

@@ -8,6 +8,7 @@ import type { PageRead, PageReader } from '../walk/page-reader.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import { MAX_CONSECUTIVE_UNREADABLE_PAGES } from '../walk/walk-bounds.js';
 import { type CommittingPageReader, FailedPageRead, MAX_PAGES } from './committing-page-reader.js';
+import type { PageCommitter } from './page-committer.js';
 import { toConversationRowMessage } from './row-update.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
 
@@ -26,7 +27,7 @@ const TAIL_IDS = LARGE_PAGE_LIMIT;
 
 /** Goes through all pages of a contact's list, if needed several times, and notes what they show about the list. */
 export class FullWalk {
-  /** True if no message moved from page to page during the last pass. A message that was not found is then not in the list. */
+  /** True if no message moved from page to page during the last pass, so that it has missed no message. */
   isStable = false;
   /** Collects data for the conversation row. Reset when the read starts again at page 1. */
   rowMessages = new RowMessageCollector();
@@ -42,7 +43,10 @@ export class FullWalk {
    */
   private endedOnRepeat = false;
 
-  constructor(private readonly pages: CommittingPageReader) {
+  constructor(
+    private readonly pages: CommittingPageReader,
+    private readonly commits: PageCommitter,
+  ) {
     this.reader = pages.reader;
   }
 
@@ -75,7 +79,7 @@ export class FullWalk {
    */
   private async findLimit(): Promise<PageRead | undefined> {
     let first: PageRead | undefined;
-    if (this.pages.state.pollState.pageSize < DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
+    if (this.commits.state.pollState.pageSize < DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
       this.beginPass();
       first = await this.pages.take(1, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
       if (first === undefined || first.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE) return first;
@@ -166,17 +170,17 @@ export class FullWalk {
   /** Returns what the last pass found out about the list, without its messages. */
   reading(): PagesRead {
     const { order, hasMisplacedMessages } = this.orderDetector.observedOrder(this.reader.pageSize);
-    const reading = { ...this.pages.readingOf([]), ...this.observedList(order), hasMisplacedMessages };
+    const reading = { ...this.pages.reading(), ...this.observedList(order), hasMisplacedMessages };
     if (!this.knowsLimit()) delete reading.limit;
     return reading;
   }
 
   private addToRowMessages(messages: readonly UpstreamMessage[]): void {
-    const { state, reader } = this.pages;
+    const { state } = this.commits;
+    const { firstReply } = this.reader;
     // The difference between upstream's clock and Redis' clock is computed only once, from the first reply
     // that has a date.
-    this.aheadMs ??=
-      reader.firstReply === undefined ? undefined : upstreamClockDifferenceMs(reader.firstReply, state);
+    this.aheadMs ??= firstReply === undefined ? undefined : upstreamClockDifferenceMs(firstReply, state);
     const clock = { now: state.now, upstreamAheadMs: this.aheadMs ?? 0 };
     for (const message of messages) this.rowMessages.add(toConversationRowMessage(message, clock, false));
   }
@@ -189,7 +193,7 @@ export class FullWalk {
   private observedList(seen: PageOrder): Pick<PagesRead, 'order' | 'length' | 'head'> {
     const order = seen === 'unknown' ? this.pages.order : seen;
     const length = this.reader.records.servedCount;
-    const { pollState } = this.pages.state;
+    const { pollState } = this.commits.state;
     if (order === 'oldestFirst') {
       // It is unknown where on their pages the unreadable elements are, so the head cannot be computed. A later
       // read of the newest messages sets the head.
