@@ -292,7 +292,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   },
   patched(
     'a contact that is missing from one list counts as deleted',
-    'contacts/contact-list-poller.ts',
+    'contacts/contact-updates.ts',
     'if (before.missingSince === undefined) {',
     'if (before.missingSince === undefined && this.absenceMs < 0) {',
   ),
