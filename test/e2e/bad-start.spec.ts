@@ -71,6 +71,15 @@ describe('a process with an invalid configuration exits with status 78 and', () 
     });
   });
 
+  it.each(BOTH)('prints one line about a database that Redis does not have (process: %s)', async (name) => {
+    await withTestRedis(async ({ url }) => {
+      const { code, stderr } = await runToEnd(name, { ...GOOD, REDIS_URL: `${url}/99` });
+      expect(code).toBe(78);
+      expect(lines(stderr)).toHaveLength(1);
+      expect(stderr).toMatch(/^REDIS_URL .*database 99.*ERR DB index is out of range.*for example/);
+    });
+  });
+
   it.each(BOTH)(
     'prints one line about a Redis server of an unsupported version (process: %s)',
     async (name) => {

@@ -57,6 +57,9 @@ describe('a Redis address', () => {
     'redis-cluster://a:0',
     'redis-cluster://u:%zz@a:7000',
     'redis://u:%zz@a:6379',
+    'redis://a:6379/main',
+    'redis://a:6379/1/2',
+    'redis://a:6379?db=main',
   ])('that is invalid is rejected: %p', (text) => {
     expect(() => parseRedisAddress(text)).toThrow();
   });

@@ -1,22 +1,42 @@
-import { Cluster } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { ConfigurationError } from '../environment/configuration-error.js';
 import type { RedisClient } from './redis-connection.js';
 
 const MIN_VERSION = [7, 0] as const;
 
 /**
- * Checks that Redis is new enough and never evicts keys. If Redis evicted a key, a send could be lost.
+ * Checks that Redis is new enough, never evicts keys, and has the database of the address. If Redis evicted a key, a
+ * send could be lost.
  * @throws {ConfigurationError} that names the required change
  */
 export async function checkRedisRequirements(client: RedisClient): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
   const faults = await Promise.all(
-    nodes.map(async (node) =>
-      describeUnmetRedisRequirements(await node.info('server'), await node.info('memory')),
-    ),
+    nodes.map(async (node) => [
+      ...(await describeRefusedDatabase(node)),
+      ...describeUnmetRedisRequirements(await node.info('server'), await node.info('memory')),
+    ]),
   );
   const all = [...new Set(faults.flat())];
   if (all.length > 0) throw new ConfigurationError(all);
+}
+
+/**
+ * Returns a text if Redis refuses the database of the address. The client selects that database when it connects, but
+ * goes on with database 0 if Redis refuses it, among the data of other users of this Redis.
+ */
+async function describeRefusedDatabase(client: Redis): Promise<string[]> {
+  const { db = 0 } = client.options;
+  if (db === 0) return [];
+  try {
+    await client.select(db);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'ReplyError')) throw error;
+    return [
+      `REDIS_URL names database ${db}, which Redis refuses (${error.message}); name one that exists and that the user may select, for example /0 at the end of REDIS_URL`,
+    ];
+  }
 }
 
 /**
