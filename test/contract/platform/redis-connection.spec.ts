@@ -105,6 +105,32 @@ describe('a connection that fails fast', () => {
   });
 });
 
+describe.each(['failFast', 'patient'] as const)('a connection to a read-only replica (%s)', (behaviour) => {
+  it('rejects writes with the answer of Redis, reconnects at most once a second, and works after a promotion', async () => {
+    const observer = await connected('patient');
+    const client = await connected(behaviour);
+    const connections = async (): Promise<number> =>
+      Number(/total_connections_received:(\d+)/.exec(await observer.info('stats'))?.[1]);
+    await observer.call('REPLICAOF', '127.0.0.1', '1');
+    try {
+      const before = await connections();
+      const began = performance.now();
+      await eventually('a write is rejected', () =>
+        client.set('key', 'lost').then(
+          () => false,
+          (error: Error) => /^READONLY /.test(error.message),
+        ),
+      );
+      for (let tries = 0; tries < 100; tries += 1) await client.set('key', 'lost').catch(() => undefined);
+      const seconds = Math.ceil((performance.now() - began) / 1_000);
+      expect((await connections()) - before).toBeLessThanOrEqual(2 * seconds);
+    } finally {
+      await observer.call('REPLICAOF', 'NO', 'ONE');
+    }
+    await eventually('Redis accepts writes', () => answers(client));
+  });
+});
+
 describe('a connection that waits for Redis', () => {
   it('runs a command as soon as Redis is available again', async () => {
     const client = await connected('patient');

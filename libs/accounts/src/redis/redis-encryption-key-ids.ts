@@ -2,6 +2,7 @@ import {
   type CommonEnvironment,
   ConfigurationError,
   type Logger,
+  logMessageOf,
   LuaScript,
   type RedisClient,
 } from '#platform';
@@ -66,6 +67,7 @@ export async function registerEncryptionKeyId(
 ): Promise<void> {
   const keys = new RedisEncryptionKeyIds(redis, environment.REDIS_KEY_PREFIX);
   const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
+  let loggedReason = '';
   const attempt = async (): Promise<boolean> => {
     try {
       const missing = await keys.register(cipher);
@@ -73,6 +75,9 @@ export async function registerEncryptionKeyId(
       return true;
     } catch (error) {
       if (error instanceof ConfigurationError) throw error;
+      const reason = logMessageOf(error);
+      if (reason === loggedReason) return false;
+      loggedReason = reason;
       logger.warn(
         { err: error },
         'could not register the id of the encryption key in Redis; trying again at the next connection to Redis',

@@ -32,6 +32,10 @@ export const REDIS_COMMAND_TIMEOUT_MS = 1_000;
 const SOCKET_TIMEOUT_MS: Readonly<Record<RedisBehaviour, number>> = { failFast: 3_000, patient: 15_000 };
 
 const MAX_RECONNECT_DELAY_MS = 1_000;
+/** Minimum wait before the first attempt to reconnect, in milliseconds. Each further attempt waits longer. */
+const RECONNECT_DELAY_MS = 50;
+/** Minimum time between two reconnects because Redis is a read-only replica, in milliseconds. */
+const REPLICA_RECONNECT_INTERVAL_MS = 1_000;
 const SENTINEL_TIMEOUT_MS = 1_000;
 /** Wait between two tries of a command while a master of a Redis Cluster is unreachable, in milliseconds. */
 const CLUSTER_RETRY_MS = 100;
@@ -65,16 +69,14 @@ function batchWritesOf(redis: Redis): void {
 }
 
 function optionsFor(behaviour: RedisBehaviour): ConnectionOptions {
-  const backoff = (attempt: number): number => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS);
+  const backoff = (attempt: number): number => Math.min(attempt * RECONNECT_DELAY_MS, MAX_RECONNECT_DELAY_MS);
   const shared: ConnectionOptions = {
     connectTimeout: CONNECT_TIMEOUT_MS,
     // A broken connection must not delay the end of a process.
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     retryStrategy: backoff,
     socketTimeout: SOCKET_TIMEOUT_MS[behaviour],
-    // After a failover the old master answers READONLY. The value 2 makes the client reconnect and send the
-    // command to the new master.
-    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
+    reconnectOnError: reconnectIfReplica(behaviour),
   };
   return behaviour === 'patient'
     ? { ...shared, maxRetriesPerRequest: null }
@@ -85,6 +87,23 @@ function optionsFor(behaviour: RedisBehaviour): ConnectionOptions {
         autoResendUnfulfilledCommands: false,
         commandTimeout: REDIS_COMMAND_TIMEOUT_MS,
       };
+}
+
+/**
+ * After a failover the old master answers READONLY. Returns a function that then makes the client reconnect, at most
+ * once a second, to reach the new master. The value 2 makes a `patient` client send the command to the new master. If
+ * the new connection leads to a read-only replica as well, the command fails with READONLY.
+ */
+function reconnectIfReplica(behaviour: RedisBehaviour): (error: Error) => boolean | 2 {
+  let reconnectedAt = -Infinity;
+  return (error) => {
+    if (!error.message.startsWith('READONLY')) return false;
+    const now = performance.now();
+    if (now - reconnectedAt >= REPLICA_RECONNECT_INTERVAL_MS) reconnectedAt = now;
+    // An answer that comes before the reconnect belongs to the connection that is being closed.
+    const isOnClosingConnection = now - reconnectedAt < RECONNECT_DELAY_MS;
+    return isOnClosingConnection && (behaviour === 'patient' ? 2 : true);
+  };
 }
 
 function connect(address: RedisAddress, behaviour: RedisBehaviour, options: ConnectionOptions): RedisClient {

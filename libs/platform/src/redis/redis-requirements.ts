@@ -40,6 +40,14 @@ async function describeRefusedDatabase(client: Redis): Promise<string[]> {
 }
 
 /**
+ * Resolves to true if Redis is a single server that replicates another one, and so does not accept writes. Sentinel
+ * and a Cluster lead each write to a master.
+ */
+export async function isReadOnlyReplica(client: RedisClient): Promise<boolean> {
+  return !(client instanceof Cluster) && /^role:slave/m.test(await client.info('replication'));
+}
+
+/**
  * Returns one text for each requirement that a Redis server does not meet.
  * @param server reply of the server to `INFO server`
  * @param memory reply of the server to `INFO memory`

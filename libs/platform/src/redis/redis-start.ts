@@ -2,7 +2,7 @@ import { ConfigurationError } from '../environment/configuration-error.js';
 import type { Logger } from '../log/logger.js';
 import type { RedisAddress } from '../environment/redis-address.js';
 import { openRedis, type RedisClient, type RedisBehaviour } from './redis-connection.js';
-import { checkRedisRequirements } from './redis-requirements.js';
+import { checkRedisRequirements, isReadOnlyReplica } from './redis-requirements.js';
 
 /**
  * Maximum time to wait for the first connection to Redis, in milliseconds. After this time, the process starts
@@ -23,11 +23,12 @@ export async function openRedisAndCheckRequirements(
   logger: Logger,
   onUnmetRequirements: (error: ConfigurationError) => void,
 ): Promise<RedisClient> {
-  const redis = openRedis(address, behaviour, createRedisConnectionErrorLogger(logger));
+  const logFailure = createRedisConnectionErrorLogger(logger);
+  const redis = openRedis(address, behaviour, logFailure);
   await firstConnectionResult(redis);
   if (redis.status === 'ready') {
     try {
-      await check(redis, logger);
+      await check(redis, logger, logFailure);
     } catch (error) {
       redis.disconnect();
       throw error;
@@ -36,23 +37,33 @@ export async function openRedisAndCheckRequirements(
     logger.warn('cannot connect to Redis; the connection is retried in the background');
   }
   redis.on('ready', () => {
-    logger.info('connected to Redis');
-    void check(redis, logger).catch(onUnmetRequirements);
+    check(redis, logger, logFailure).then((canWrite) => {
+      if (canWrite) logger.info('connected to Redis');
+    }, onUnmetRequirements);
   });
   return redis;
 }
 
 /**
  * Checks the version and settings of Redis. If Redis does not answer, this is logged, and the next reconnect
- * repeats the check.
+ * repeats the check. Resolves to false if Redis is a read-only replica.
  * @throws {ConfigurationError} if Redis does not meet the requirements
  */
-async function check(redis: RedisClient, logger: Logger): Promise<void> {
+async function check(
+  redis: RedisClient,
+  logger: Logger,
+  logFailure: (error: Error) => void,
+): Promise<boolean> {
   try {
     await checkRedisRequirements(redis);
+    if (!(await isReadOnlyReplica(redis))) return true;
+    // A process reconnects every second while Redis is a replica, so this is logged only once.
+    logFailure(new Error('REDIS_URL points at a read-only replica, which answers READONLY to writes'));
+    return false;
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
     logger.warn({ err: error }, 'could not check the version and settings of Redis');
+    return true;
   }
 }
 
