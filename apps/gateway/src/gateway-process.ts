@@ -13,6 +13,7 @@ import {
   toListenError,
   namesOfProcessesWithKnownVersion,
   createProcessInstance,
+  digestSettings,
   openRedisAndCheckRequirements,
   readEnvironment,
   type RedisClient,
@@ -44,7 +45,11 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
     await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
-    const instance = createProcessInstance(readVersionWithBuildHash(), clock.now());
+    const instance = createProcessInstance(
+      readVersionWithBuildHash(),
+      clock.now(),
+      digestSettings(environment),
+    );
     const blobs = await openBlobStore(environment);
     const sharing = new BlobStoreSharingChecker(blobs, relayWorkers(redis, environment, instance), logger);
     const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);

@@ -16,6 +16,7 @@ import {
   type Logger,
   namesOfProcessesWithKnownVersion,
   createProcessInstance,
+  digestSettings,
   openRedisAndCheckRequirements,
   pause,
   readEnvironment,
@@ -46,7 +47,11 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
     await registerEncryptionKeyId(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
-    const instance = createProcessInstance(readVersionWithBuildHash(), clock.now());
+    const instance = createProcessInstance(
+      readVersionWithBuildHash(),
+      clock.now(),
+      digestSettings(environment),
+    );
     const blobs = await openBlobStore(environment);
     const sharing = environment.WORKER_ROLES.includes('relay')
       ? new BlobStoreSharingChecker(blobs, gatewayPeers(redis, environment, instance), logger)

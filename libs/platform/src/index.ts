@@ -54,10 +54,11 @@ export {
   parseProcessInstance,
   heartbeatSetRedisKey,
   formatProcessInstance,
-  multipleVersionsRunningSince,
+  differentValuesRunningSince,
   namesOfProcessesWithKnownVersion,
   createProcessInstance,
 } from './process/process-instance.js';
+export { digestSettings } from './process/settings-digest.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
 export { lastSeenRedisRunId } from './redis/redis-run.js';
 export { truncateText } from './log/truncate-text.js';

@@ -1,12 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { parseProcessInstance, formatProcessInstance, createProcessInstance } from '#platform';
+import {
+  parseProcessInstance,
+  digestSettings,
+  formatProcessInstance,
+  createProcessInstance,
+  WORKER_ROLES,
+} from '#platform';
 import type { BlobStore } from '#blobs';
 import { RedisUpstreamHealth } from '#relay';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
-import { BLOB_STORE } from '../tokens.js';
+import { BLOB_STORE, ENVIRONMENT } from '../tokens.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -98,6 +104,29 @@ describe('The health of the gateway', () => {
       return noted.length > 0 && noted;
     });
     expect(members.map((member) => parseProcessInstance(member).version)).toEqual(['test']);
+  });
+
+  it('is degraded if processes with different settings have run together for more than ten minutes; a build that does not announce its settings does not count', async () => {
+    const note = async (name: string, settings: string | undefined, minutes: number): Promise<void> => {
+      await gateway.app.get<BlobStore>(BLOB_STORE).mark(name);
+      const since = Date.now() - minutes * 60_000;
+      const worker = formatProcessInstance({ name, version: 'test', since, settings }, WORKER_ROLES);
+      await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, worker);
+    };
+    await note('worker-1', 'old-settings', 600);
+    await note('worker-2', undefined, 500);
+    const ofGateway = digestSettings(gateway.app.get(ENVIRONMENT));
+    await note('worker-3', ofGateway, 9);
+    await untilReady('ok');
+    await note('worker-4', ofGateway, 11);
+    expect((await untilReady('degraded')).details).toMatchObject([
+      { code: 'settings_mixed', remedy: expect.stringContaining('UPSTREAM_API_KEY') },
+    ]);
+    const [member = ''] = await eventually('the heartbeat of the gateway is stored', async () => {
+      const noted = await gateway.redis.zrange('tidings:gateways', '0', '-1');
+      return noted.length > 0 && noted;
+    });
+    expect(parseProcessInstance(member).settings).toBe(ofGateway);
   });
 
   it('is degraded after the contact list could not be read for one minute', async () => {

@@ -2,7 +2,7 @@ import {
   type ProcessInstance,
   parseProcessInstance,
   findRolesWithoutWorker,
-  multipleVersionsRunningSince,
+  differentValuesRunningSince,
   type Reason,
   HEARTBEAT_TTL_MS,
   type WorkerRole,
@@ -15,7 +15,7 @@ const WITHOUT_ROLE: Readonly<Record<WorkerRole, string>> = {
   dispatch: 'no events are delivered to webhooks',
 };
 
-/** Time that a deployment may take, in milliseconds. Mixed versions are not reported before. */
+/** Time that a deployment may take, in milliseconds. A mix of processes is not reported before. */
 const DEPLOYMENT_MS = 10 * 60_000;
 
 /** Reports missing workers and missing worker roles. @param workers one member per live worker, from its heartbeat */
@@ -31,20 +31,35 @@ export function workerReasons(workers: readonly string[]): Reason[] {
 }
 
 /**
- * Reports processes of different versions that have run together for longer than a deployment takes.
+ * Reports processes of different versions or with different settings that have run together for longer than a
+ * deployment takes.
  * @param members one member per live gateway and worker, from its heartbeat
  * @param now Redis time, in milliseconds since 1970
  */
-export function versionReasons(members: readonly string[], now: number): Reason[] {
+export function mixReasons(members: readonly string[], now: number): Reason[] {
   const instances = members.map(parseProcessInstance);
-  const since = multipleVersionsRunningSince(instances);
-  if (since === undefined || now - since < DEPLOYMENT_MS) return [];
-  const versions = versionsOf(instances);
-  const minutes = Math.floor((now - since) / 60_000);
-  const description = `gateways and workers of ${versions.length} different versions have run at the same time for ${minutes} minutes`;
-  return [{ code: 'versions_mixed', count: versions.length, description }];
+  // Earlier builds do not announce their settings.
+  const withSettings = instances.filter(({ settings }) => settings !== undefined);
+  return [
+    ...mixOf(instances, 'version', now, (count, minutes) => ({
+      ...{ code: 'versions_mixed', count },
+      description: `gateways and workers of ${count} different versions have run at the same time for ${minutes} minutes`,
+    })),
+    ...mixOf(withSettings, 'settings', now, (count, minutes) => ({
+      ...{ code: 'settings_mixed', count },
+      description: `gateways and workers with ${count} different settings have run at the same time for ${minutes} minutes`,
+    })),
+  ];
 }
 
-function versionsOf(instances: readonly ProcessInstance[]): (string | undefined)[] {
-  return [...new Set(instances.map(({ version }) => version))];
+function mixOf(
+  instances: readonly ProcessInstance[],
+  key: 'version' | 'settings',
+  now: number,
+  reasonOf: (count: number, minutes: number) => Reason,
+): Reason[] {
+  const since = differentValuesRunningSince(instances, key);
+  if (since === undefined || now - since < DEPLOYMENT_MS) return [];
+  const { size } = new Set(instances.map((instance) => instance[key]));
+  return [reasonOf(size, Math.floor((now - since) / 60_000))];
 }

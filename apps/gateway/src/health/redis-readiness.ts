@@ -18,7 +18,7 @@ import {
 import type { BlobStoreMonitor } from '#blobs';
 import { ACCOUNTS, BLOB_STORE_MONITOR, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDOWN } from '../tokens.js';
 import { type AccountReason, accountReasons, countedReasons } from './account-reasons.js';
-import { versionReasons, workerReasons } from './process-reasons.js';
+import { mixReasons, workerReasons } from './process-reasons.js';
 
 /** Timeout of a probe, in milliseconds. */
 const PROBE_TIMEOUT_MS = 1_000;
@@ -132,7 +132,7 @@ export class RedisReadiness {
     const ofAccounts = found.flat().sort((a, b) => (a.account < b.account ? -1 : 1));
     const reasons = [
       ...workerReasons(workers),
-      ...versionReasons([...gateways, ...workers], now),
+      ...mixReasons([...gateways, ...workers], now),
       ...persistence,
       ...this.blobReasons(),
       ...this.clockReasons(),

@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import {
   parseProcessInstance,
   formatProcessInstance,
-  multipleVersionsRunningSince,
+  differentValuesRunningSince,
   createProcessInstance,
 } from './process-instance.js';
 import { findRolesWithoutWorker } from '../environment/worker-roles.js';
 
 describe('the heartbeat entry of a process in Redis', () => {
   it('is parsed to the written values, and lists the roles of a worker in the format that earlier builds can parse', () => {
-    const instance = createProcessInstance('1.2.0+abc', 17);
+    const instance = createProcessInstance('1.2.0+abc', 17, 'x-Y_9');
     expect(instance.name).toMatch(/^[\w.-]+$/);
     expect(parseProcessInstance(formatProcessInstance(instance))).toEqual(instance);
     const worker = formatProcessInstance(instance, ['relay', 'poll']);
@@ -32,7 +32,7 @@ describe('the time when the current mix of running versions began', () => {
     ['all processes have the same version', [of('1', 5), of('1', 9)]],
     ['no process runs', []],
   ])('is undefined if %s', (_, instances) => {
-    expect(multipleVersionsRunningSince(instances)).toBeUndefined();
+    expect(differentValuesRunningSince(instances, 'version')).toBeUndefined();
   });
 
   it.each([
@@ -44,6 +44,6 @@ describe('the time when the current mix of running versions began', () => {
       200,
     ],
   ])('is the time when %s started', (_, instances, since) => {
-    expect(multipleVersionsRunningSince(instances)).toBe(since);
+    expect(differentValuesRunningSince(instances, 'version')).toBe(since);
   });
 });

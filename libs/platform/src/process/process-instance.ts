@@ -13,15 +13,17 @@ export interface ProcessInstance {
   version: string | undefined;
   /** When the process started, in milliseconds since 1970 by Redis' clock; 0 if unknown. */
   since: number;
+  /** Digest of settings, see `digestSettings`; undefined if the process is of an earlier build. */
+  settings?: string | undefined;
 }
 
 const MAX_HOST = 64;
 
-export function createProcessInstance(version: string, since: number): ProcessInstance {
+export function createProcessInstance(version: string, since: number, settings?: string): ProcessInstance {
   const host = hostname()
     .replace(/[^\w.-]/g, '_')
     .slice(0, MAX_HOST);
-  return { name: `${host}-${newId('req')}`, version, since };
+  return { name: `${host}-${newId('req')}`, version, since, settings };
 }
 
 /**
@@ -38,17 +40,18 @@ export function heartbeatSetRedisKey(prefix: string, kind: 'gateways' | 'workers
  * come last, because earlier builds parse everything after `roles=` as roles.
  */
 export function formatProcessInstance(
-  { name, version = '', since }: ProcessInstance,
+  { name, version = '', since, settings }: ProcessInstance,
   roles?: readonly WorkerRole[],
 ): string {
-  const member = `${name} version=${version} since=${since}`;
+  const announced = settings === undefined ? '' : ` settings=${settings}`;
+  const member = `${name} version=${version} since=${since}${announced}`;
   return roles === undefined ? member : appendRolesToHeartbeatMember(member, roles);
 }
 
 export function parseProcessInstance(member: string): ProcessInstance {
   const [name = ''] = member.split(' ', 1);
   const fact = (key: string): string | undefined => new RegExp(` ${key}=(\\S+)`).exec(member)?.[1];
-  return { name, version: fact('version'), since: Number(fact('since') ?? 0) };
+  return { name, version: fact('version'), since: Number(fact('since') ?? 0), settings: fact('settings') };
 }
 
 /**
@@ -64,16 +67,17 @@ export function namesOfProcessesWithKnownVersion(heartbeatMembers: readonly stri
 }
 
 /**
- * Returns since when all running versions have run at the same time, in milliseconds since 1970. A version counts as
- * running since the start of its first process, so the latest of these starts is returned. Returns undefined if all
- * running processes have the same version.
+ * Returns since when processes with all of the running values of `key` have run at the same time, in milliseconds since
+ * 1970. A value counts as running since the start of its first process, so the latest of these starts is returned.
+ * Returns undefined if all running processes have the same value.
  */
-export function multipleVersionsRunningSince(
-  instances: readonly Pick<ProcessInstance, 'version' | 'since'>[],
+export function differentValuesRunningSince<K extends 'version' | 'settings'>(
+  instances: readonly Pick<ProcessInstance, K | 'since'>[],
+  key: K,
 ): number | undefined {
   const firstOf = new Map<string | undefined, number>();
-  for (const { version, since } of instances) {
-    firstOf.set(version, Math.min(since, firstOf.get(version) ?? Infinity));
+  for (const { [key]: value, since } of instances) {
+    firstOf.set(value, Math.min(since, firstOf.get(value) ?? Infinity));
   }
   return firstOf.size < 2 ? undefined : Math.max(...firstOf.values());
 }

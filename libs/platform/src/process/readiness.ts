@@ -18,6 +18,8 @@ const REMEDIES = {
     'check that the messaging service lists all contacts; if the contacts were deleted on purpose, call POST /v1/accounts/{id}/confirm-deletions',
   blob_store_unusable: 'check that BLOB_STORE exists, has free space and is writable',
   versions_mixed: 'restart every gateway and worker from the same build',
+  settings_mixed:
+    'restart every gateway and worker with the same ENCRYPTION_KEY, UPSTREAM_BASE_URL, UPSTREAM_API_KEY and UPSTREAM_REQUESTS_PER_SECOND',
   blob_store_not_shared:
     'set the same BLOB_STORE for all gateways and workers: a directory that all of them mount, or an s3:// address',
   clock_off: 'synchronize the clocks of this machine and of the Redis machine with NTP',

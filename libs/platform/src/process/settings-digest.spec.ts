@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { digestSettings } from './settings-digest.js';
+
+const SETTINGS = {
+  ENCRYPTION_KEY: Buffer.alloc(32, 1),
+  UPSTREAM_BASE_URL: 'https://messages.example.com/v1',
+  UPSTREAM_API_KEY: 'key',
+  UPSTREAM_REQUESTS_PER_SECOND: 10,
+};
+
+describe('the digest of the settings of a process', () => {
+  it('is the same for the same settings, and fits into a heartbeat', () => {
+    const digest = digestSettings(SETTINGS);
+    expect(digest).toMatch(/^[\w-]{12}$/);
+    expect(digestSettings({ ...SETTINGS })).toBe(digest);
+  });
+
+  it.each([
+    { UPSTREAM_BASE_URL: 'https://messages.example.com/v2' },
+    { UPSTREAM_API_KEY: 'other' },
+    { UPSTREAM_REQUESTS_PER_SECOND: 11 },
+    // Without the encryption key, nobody can find out an API key by trial.
+    { ENCRYPTION_KEY: Buffer.alloc(32, 2) },
+  ])('differs if a setting differs: %j', (change) => {
+    expect(digestSettings({ ...SETTINGS, ...change })).not.toBe(digestSettings(SETTINGS));
+  });
+});
