@@ -118,7 +118,7 @@ describe.each(['failFast', 'patient'] as const)('a connection to a read-only rep
       await eventually('a write is rejected', () =>
         client.set('key', 'lost').then(
           () => false,
-          (error: Error) => /^READONLY /.test(error.message),
+          (error: unknown) => error instanceof Error && /^READONLY /.test(error.message),
         ),
       );
       for (let tries = 0; tries < 100; tries += 1) await client.set('key', 'lost').catch(() => undefined);
