@@ -22,14 +22,17 @@ const WORDS = {
   contact_list_unreadable: (accounts) => `the contact list of ${accounts} cannot be read`,
   contacts_vanished: (accounts) =>
     `too many contacts of ${accounts} disappeared at once; these contacts are not reported as deleted`,
+  messages_vanished: (accounts) =>
+    `too many messages of a contact of ${accounts} disappeared at once; these messages are not reported as deleted`,
 } as const satisfies Partial<Record<ReasonCode, (accounts: string) => string>>;
 
 type AccountCode = keyof typeof WORDS;
 
 /**
- * Reads the problems of one account from two of its Redis hashes. `upstream` has `unavailableSince` while upstream is
+ * Reads the problems of one account from its Redis hashes. `upstream` has `unavailableSince` while upstream is
  * down. `contact-list` has the fault and its start while the list cannot be read, and the time from which too many
- * contacts were missing from the list. `lanes:due` has the recipients with waiting sends.
+ * contacts were missing from the list. `suspects` has that time for each contact with too many missing messages.
+ * `lanes:due` has the recipients with waiting sends.
  * @param now Redis time, in milliseconds since 1970
  */
 export async function accountReasons(
@@ -39,10 +42,11 @@ export async function accountReasons(
   now: number,
 ): Promise<(AccountReason & { code: AccountCode })[]> {
   const keys: AccountKeys = accountKeys(prefix, account);
-  const [[since, kind, reason], [fault, faultSince, suspectSince, deletionsConfirmedAt], lanes] =
+  const [[since, kind, reason], [fault, faultSince, suspectSince, deletionsConfirmedAt], suspects, lanes] =
     await Promise.all([
       redis.hmget(keys('upstream'), 'unavailableSince', 'kind', 'reason'),
       redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince', 'suspectSince', 'believedAt'),
+      redis.hvals(keys('suspects')),
       redis.zcard(keys('lanes', 'due')),
     ]);
   if (since != null) {
@@ -52,9 +56,15 @@ export async function accountReasons(
   // A single failed read is not reported.
   if (fault != null && faultSince != null && now - Number(faultSince) >= LIST_FAILS_FOR_MS)
     return [{ account, code: 'contact_list_unreadable', since: readable(faultSince), reason: fault }];
-  if (suspectSince == null || Number(deletionsConfirmedAt ?? 0) >= Number(suspectSince)) return [];
-  const words = 'the messaging service lists far fewer contacts than before';
-  return [{ account, code: 'contacts_vanished', since: readable(suspectSince), reason: words }];
+  const isUnconfirmed = (time: string): boolean => Number(time) > Number(deletionsConfirmedAt ?? 0);
+  if (suspectSince != null && isUnconfirmed(suspectSince)) {
+    const words = 'the messaging service lists far fewer contacts than before';
+    return [{ account, code: 'contacts_vanished', since: readable(suspectSince), reason: words }];
+  }
+  const [oldest] = suspects.filter(isUnconfirmed).sort((a, b) => Number(a) - Number(b));
+  if (oldest === undefined) return [];
+  const words = 'the messaging service lists far fewer messages of a contact than before';
+  return [{ account, code: 'messages_vanished', since: readable(oldest), reason: words }];
 }
 
 /**

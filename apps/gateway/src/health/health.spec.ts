@@ -164,6 +164,18 @@ describe('The health of the gateway', () => {
     await gateway.redis.hdel(list, 'suspectSince', 'believedAt');
   });
 
+  it('is degraded while suspiciously many messages of a contact are missing, until the deletions are confirmed', async () => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
+    await gateway.redis.hset('tidings:{default}:suspects', { con_1: 3_000, con_2: 1_000 });
+    const list = 'tidings:{default}:contact-list';
+    await gateway.redis.hset(list, 'believedAt', 2_000);
+    expect((await untilReady('degraded')).details).toMatchObject([
+      { code: 'messages_vanished', remedy: expect.stringContaining('confirm-deletions') },
+    ]);
+    await gateway.redis.hset(list, 'believedAt', 4_000);
+    await untilReady('ok');
+  });
+
   it.each([
     ['an unreadable contact list', { listFault: 'upstream answered 404', listFaultSince: '1000' }],
     ['vanished contacts', { suspectSince: '1000' }],

@@ -215,7 +215,7 @@ function accountGauges(metrics: PromMetrics) {
     ),
     suspect: gauge(
       'tidings_account_suspect',
-      '1 if the messaging service returns far fewer contacts or messages than before, else 0. While the value is 1, Tidings emits no events for deletions.',
+      '1 if the messaging service returns far fewer contacts or messages than before, else 0. While the value is 1, Tidings emits no events for these deletions.',
     ),
     budgetAllowed: gauge(
       'tidings_budget_allowed_per_second',

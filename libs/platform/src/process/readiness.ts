@@ -16,6 +16,8 @@ const REMEDIES = {
     'check that the upstream base address ends with the path of the API, for example /v1',
   contacts_vanished:
     'check that the messaging service lists all contacts; if the contacts were deleted on purpose, call POST /v1/accounts/{id}/confirm-deletions',
+  messages_vanished:
+    'check that the messaging service lists all messages; if the messages were deleted on purpose, call POST /v1/accounts/{id}/confirm-deletions',
   blob_store_unusable: 'check that BLOB_STORE exists, has free space and is writable',
   versions_mixed: 'restart every gateway and worker from the same build',
   settings_mixed:
