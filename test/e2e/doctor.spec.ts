@@ -164,12 +164,44 @@ describe('tidings doctor with the environment variables of an installation', () 
     ]);
     await control.config('SET', 'appendonly', 'yes');
 
-    await control.config('SET', 'maxmemory', '1mb');
+    const used = Number(/used_memory:(\d+)/.exec(await control.info('memory'))?.[1]);
+    // Connections need memory, too.
+    await control.config('SET', 'maxmemory', String(Math.ceil(used * 1.1)));
     expect(await problemsWith({})).toMatchObject([
       { check: 'Redis', text: expect.stringContaining('80 % of its maxmemory'), remedy: 'raise maxmemory' },
     ]);
     await control.config('SET', 'maxmemory', '0');
     expect(await problemsWith({})).toEqual([]);
+  });
+
+  it.each([
+    [
+      'is full',
+      'OOM',
+      'maxmemory',
+      ['CONFIG', 'SET', 'maxmemory', '1mb'],
+      ['CONFIG', 'SET', 'maxmemory', '0'],
+    ],
+    [
+      'lacks its replica',
+      'NOREPLICAS',
+      'min-replicas-to-write',
+      ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
+      ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+    ],
+    ['is a replica', 'READONLY', 'master', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
+  ])('reports the answer of a Redis that %s, and the remedy', async (_, word, remedy, change, back) => {
+    const run = async ([command = '', ...parameters]: string[]): Promise<void> => {
+      await control.call(command, ...parameters);
+    };
+    await run(change);
+    try {
+      expect(await problemsWith({})).toMatchObject([
+        { check: 'Redis', text: expect.stringContaining(word), remedy: expect.stringContaining(remedy) },
+      ]);
+    } finally {
+      await run(back);
+    }
   });
 
   it('reports a wrong Redis password', async () => {

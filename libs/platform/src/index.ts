@@ -95,7 +95,8 @@ export {
 export { RedisAgenda } from './queue/redis-agenda.js';
 export { RedisAgendaWakeUps } from './queue/redis-agenda-wake-ups.js';
 export { type AgendaName, type Agendas, createAgendas } from './queue/redis-agendas.js';
-export { checkRedisRequirements } from './redis/redis-requirements.js';
+export { type RedisRefusal, redisRefusalOf } from './redis/redis-refusal.js';
+export { checkRedisRequirements, isReadOnlyReplica } from './redis/redis-requirements.js';
 export { createRedisConnectionErrorLogger, openRedisAndCheckRequirements } from './redis/redis-start.js';
 export { NestFrameworkLogger } from './log/nest-framework-logger.js';
 export { type ChannelListener, RedisChannelSubscriber } from './redis/redis-channel-subscriber.js';

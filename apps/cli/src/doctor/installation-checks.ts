@@ -7,11 +7,13 @@ import {
   ConfigurationError,
   GatewayEnvironment,
   hasAppendOnlyFile,
+  isReadOnlyReplica,
   isRedisNearlyFull,
   openRedis,
   readEnvironment,
   type RedisClient,
   readRedisTime,
+  redisRefusalOf,
   findUnknownEnvironmentVariables,
   withDeadline,
   WorkerEnvironment,
@@ -35,7 +37,8 @@ const MAX_CLOCK_DIFFERENCE_MS = 30_000;
 
 /**
  * Checks the installation that the environment variables describe: the variables, Redis, the encryption key, the blob
- * store and the messaging service. Changes nothing but for a probe file in the blob store.
+ * store and the messaging service. Changes nothing but for a probe file in the blob store, and a key in Redis that expires
+ * at once.
  */
 export async function checkInstallation(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
   const variables = checkVariables(environment);
@@ -123,11 +126,22 @@ function isErrorReply(message: string): boolean {
 }
 
 function refusal(message: string): Finding {
-  return problem(
-    'Redis',
-    `answers with an error: ${message}`,
-    'correct the user and the password in REDIS_URL, or grant the user more commands',
-  );
+  const remedy =
+    redisRefusalOf(message)?.remedy ??
+    'correct the user and the password in REDIS_URL, or grant the user more commands';
+  return problem('Redis', `answers with an error: ${message}`, remedy);
+}
+
+/** Writes a key that expires at once. Returns a finding if Redis refuses it. */
+async function checkWrite(redis: RedisClient, prefix: string): Promise<Finding | undefined> {
+  // A write to a replica would make the connection reconnect, and the next checks fail.
+  if (await isReadOnlyReplica(redis)) return refusal('READONLY Redis is a read-only replica');
+  try {
+    await redis.set(`${prefix}:doctor`, '1', 'PX', 1);
+    return undefined;
+  } catch (error) {
+    return refusal(error instanceof Error ? error.message : String(error));
+  }
 }
 
 async function connected(redis: RedisClient): Promise<void> {
@@ -160,7 +174,9 @@ async function checkRedisServer(redis: RedisClient, settings: CommonEnvironment)
         'run: redis-cli CONFIG SET appendonly yes (and appendfsync always), and set both in its configuration',
       ),
     );
-  if (await isRedisNearlyFull(redis))
+  const refused = await checkWrite(redis, settings.REDIS_KEY_PREFIX);
+  if (refused !== undefined) found.push(refused);
+  else if (await isRedisNearlyFull(redis))
     found.push(
       problem(
         'Redis',
@@ -179,7 +195,7 @@ async function checkRedisServer(redis: RedisClient, settings: CommonEnvironment)
         'synchronize the clocks with NTP',
       ),
     );
-  return found.length === 0 ? [fine('Redis', 'reachable, persistent, never evicts')] : found;
+  return found.length === 0 ? [fine('Redis', 'reachable, writable, persistent, never evicts')] : found;
 }
 
 async function checkEncryptionKey(redis: RedisClient, settings: CommonEnvironment): Promise<Finding[]> {

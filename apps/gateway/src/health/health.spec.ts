@@ -325,6 +325,16 @@ describe('A Redis server', () => {
     expect((await gateway.fetch('/v1/events')).status).toBe(200);
   });
 
+  it('that refuses writes is reported with the word of its answer, and with the remedy', async () => {
+    await gateway.redis.config('SET', 'min-replicas-to-write', '1');
+    const { reasons, details } = await untilReady('unavailable');
+    expect(reasons).toEqual([expect.stringContaining('NOREPLICAS')]);
+    expect(details).toMatchObject([
+      { code: 'redis_unwritable', remedy: expect.stringContaining('min-replicas-to-write') },
+    ]);
+    await gateway.redis.config('SET', 'min-replicas-to-write', '0');
+  });
+
   it('whose memory is full causes 503 unavailable', async () => {
     await gateway.redis.config('SET', 'maxmemory', '1');
     expect((await untilReady('unavailable')).code).toBe(503);

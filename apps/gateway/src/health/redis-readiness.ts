@@ -10,6 +10,7 @@ import {
   type Logger,
   type Readiness,
   createReadiness,
+  redisRefusalOf,
   type Reason,
   type RedisClient,
   type RedisClock,
@@ -103,11 +104,13 @@ export class RedisReadiness {
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.logOnce(message);
-      // The error message is not published, because it may contain the address of Redis.
-      const description = message.startsWith('OOM')
-        ? 'the gateway cannot write to Redis: Redis is out of memory'
-        : 'the gateway cannot write to Redis';
-      return unavailable({ code: 'redis_unwritable', count: 1, description });
+      // Only the first word of an answer is published, because the message may contain the address of Redis.
+      const refusal = redisRefusalOf(message);
+      const description =
+        refusal === undefined
+          ? 'the gateway cannot write to Redis'
+          : `the gateway cannot write to Redis, which answers ${refusal.word}`;
+      return unavailable({ code: 'redis_unwritable', count: 1, description, remedy: refusal?.remedy });
     }
   }
 

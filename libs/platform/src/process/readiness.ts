@@ -38,6 +38,8 @@ export interface Reason {
   count: number;
   /** Description of the fault. Anybody may read the description, so it names no account, address or file. */
   description: string;
+  /** What to do, if more is known than the remedy of the code says. */
+  remedy?: string | undefined;
 }
 
 /** A {@link Reason} with its remedy, as fields that API clients can evaluate. */
@@ -60,8 +62,8 @@ export interface Readiness {
 export function createReadiness(status: Readiness['status'], reasons: readonly Reason[]): Readiness {
   return {
     status,
-    reasons: reasons.map(({ code, description }) => `${description}; ${REMEDIES[code]}`),
-    details: reasons.map(({ code, count }) => ({ code, count, remedy: REMEDIES[code] })),
+    reasons: reasons.map(({ code, description, remedy = REMEDIES[code] }) => `${description}; ${remedy}`),
+    details: reasons.map(({ code, count, remedy = REMEDIES[code] }) => ({ code, count, remedy })),
   };
 }
 
