@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { BlobStoreUnavailableError } from './blob-store.js';
 import { FileBlobStore } from './file-blob-store.js';
 import { FileCallLimiter } from './file-call-limiter.js';
@@ -54,7 +54,7 @@ it.each(Array.from({ length: CALLS }, (_, i) => i + 1))(
   },
 );
 
-it.each([1, 2, 3, 4, 5])(
+it.each([1, 2, 3, 4, 5, 6, 7])(
   'a check of the directory removes what a check left behind ten minutes ago, when call %i from the start failed',
   async (at) => {
     await new FileBlobStore(directory, new Faulty(at, 'fails')).check().catch((error: unknown) => {
@@ -69,6 +69,21 @@ it.each([1, 2, 3, 4, 5])(
     expect(await readdir(directory)).toEqual([]);
   },
 );
+
+it('a check of a directory without free space fails with the reason of the operating system, and leaves no file', async () => {
+  const probe = await open(join(directory, 'any'), 'w');
+  const prototype = Object.getPrototypeOf(probe) as FileHandle;
+  await probe.close();
+  await rm(join(directory, 'any'));
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const write = jest.spyOn(prototype, 'writeFile').mockRejectedValue(full);
+  try {
+    await expect(new FileBlobStore(directory).check()).rejects.toThrow(/ENOSPC/);
+  } finally {
+    write.mockRestore();
+  }
+  expect(await readdir(directory)).toEqual([]);
+});
 
 it('a check of the directory succeeds although the file of another check can neither be opened nor removed', async () => {
   await mkdir(join(directory, '.probe'));

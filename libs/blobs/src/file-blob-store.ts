@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -23,6 +24,8 @@ import { FileCallLimiter, FileCallTimeoutError } from './file-call-limiter.js';
 const PROBE_PREFIX = '.probe';
 /** Age from which a check removes the file that an interrupted check left behind, in milliseconds. */
 const OLD_PROBE_MS = 600_000;
+/** Size of the file that a check writes, in bytes. A full file system still stores empty files and very small ones. */
+const PROBE_BYTES = 262_144;
 
 /**
  * Stores blobs as files in a directory that gateways and workers share, with one subdirectory per account.
@@ -110,11 +113,19 @@ export class FileBlobStore implements BlobStore {
     const probe = this.path(this.probeName);
     try {
       const file = await this.create(probe, 'w');
-      await this.calls.run(() => file.close());
+      try {
+        await this.calls.run(() => file.writeFile(randomBytes(PROBE_BYTES)));
+        await this.calls.run(() => file.sync());
+      } finally {
+        await this.calls.run(() => file.close());
+      }
       // A file that cannot be removed does not make the directory unusable.
       await this.removeOldProbes().catch(() => undefined);
       await this.calls.run(() => rm(probe, { force: true }));
     } catch (error) {
+      // What was written of the file must not take the last free space.
+      if (!(error instanceof FileCallTimeoutError))
+        await this.calls.run(() => rm(probe, { force: true })).catch(() => undefined);
       throw unavailable(error);
     }
   }
