@@ -9,8 +9,8 @@ import {
   BlobStoreLocation,
   RequestHeaderSecret,
   CommaSeparatedWords,
+  DecimalNumber,
   Description,
-  Fraction,
   HeaderText,
   HttpAddress,
   Integer,
@@ -18,7 +18,6 @@ import {
   IpNetworks,
   NotBelowVariable,
   OneOf,
-  PositiveNumber,
   RedisKeyPrefix,
   RedisUrl,
   HttpAddressWithoutCredentials,
@@ -50,7 +49,7 @@ export class SecretsEnvironment {
   @Base64BytesList(32)
   ENCRYPTION_KEYS_PREVIOUS: Buffer[] = [];
   @Description('Lowest level that is logged.')
-  @OneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
+  @OneOf('info', 'debug', 'trace', 'warn', 'error', 'fatal', 'silent')
   LOG_LEVEL = 'info';
 }
 
@@ -70,7 +69,7 @@ export class CommonEnvironment extends SecretsEnvironment {
   @Description(
     'Request budget of one account over all processes: in any t seconds at most rate × t + max(rate, 1) requests leave. Sends and their look-ups take precedence over reads of callers, and these over polls, which always get a fifth.',
   )
-  @PositiveNumber(10)
+  @DecimalNumber(10, 0.01, 1_000_000)
   UPSTREAM_REQUESTS_PER_SECOND = 10;
 
   @Description('Time for which an event is kept.')
@@ -136,7 +135,7 @@ export class CommonEnvironment extends SecretsEnvironment {
   @Description(
     'Share of the traces that the samplers `traceidratio` and `parentbased_traceidratio` record, from 0 to 1.',
   )
-  @Fraction(0.01)
+  @DecimalNumber(0.01, 0, 1)
   OTEL_TRACES_SAMPLER_ARG = 1;
 }
 
@@ -258,7 +257,7 @@ export class WorkerEnvironment extends CommonEnvironment {
   @IntegerList('5,300,1800', 0, 604_800)
   WEBHOOK_RETRY_SCHEDULE_SECONDS = [5, 15, 60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200];
   @Description('A webhook with only failures for this time is disabled, and `webhook.disabled` is emitted.')
-  @PositiveNumber(120)
+  @DecimalNumber(120, 0.001, 87_600)
   WEBHOOK_DISABLE_AFTER_HOURS = 120;
   @Description(
     'Max number of requests in flight to one webhook, over all workers, unless the webhook has its own `maxConcurrency`.',

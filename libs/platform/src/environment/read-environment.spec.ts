@@ -175,7 +175,9 @@ describe('the environment', () => {
     ['BLOB_STORE', 's3://bucket/../b', 'file:.data/blobs'],
     ['BLOB_STORE', 's3://key:secret@bucket/a', 'file:.data/blobs'],
     ['AWS_ENDPOINT_URL_S3', 's3.example.com', 'https://s3.example.com'],
-    ['LOG_LEVEL', 'loud', 'fatal'],
+    ['LOG_LEVEL', 'INFO', 'info'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '1e-300', '10'],
+    ['WEBHOOK_DISABLE_AFTER_HOURS', '1e300', '120'],
   ])(
     'is rejected if it contains %s=%p; the error is one line with the name, the fault and an example',
     (name, text, example) => {

@@ -1,9 +1,9 @@
 /** The samplers that OpenTelemetry specifies for `OTEL_TRACES_SAMPLER`. */
 export const TRACE_SAMPLERS = [
+  'parentbased_always_on',
   'always_on',
   'always_off',
   'traceidratio',
-  'parentbased_always_on',
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const;

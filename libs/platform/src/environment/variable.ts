@@ -89,19 +89,13 @@ export function NotBelowVariable(other: string): PropertyDecorator {
   };
 }
 
-/** Decorator of a variable that must be a number above zero. The number may have a fraction. */
-export function PositiveNumber(example: number): PropertyDecorator {
-  return variable('a number above 0', String(example), (text) => {
+/**
+ * Decorator of a variable that must be a number from `min` to `max`, both inclusive. The number may have a fraction.
+ */
+export function DecimalNumber(example: number, min: number, max: number): PropertyDecorator {
+  return variable(`a number from ${min} to ${max}`, String(example), (text) => {
     const value = Number(text);
-    return text !== '' && Number.isFinite(value) && value > 0 ? value : fail();
-  });
-}
-
-/** Decorator of a variable that must be a number from 0 to 1. */
-export function Fraction(example: number): PropertyDecorator {
-  return variable('a number from 0 to 1', String(example), (text) => {
-    const value = Number(text);
-    return text.trim() !== '' && value >= 0 && value <= 1 ? value : fail();
+    return text !== '' && value >= min && value <= max ? value : fail();
   });
 }
 
@@ -121,7 +115,7 @@ export function IntegerList(
   });
 }
 
-/** Decorator of a variable that must be one of the given words. */
+/** Decorator of a variable that must be one of the given words. Error messages name the first one as an example. */
 export function OneOf(...words: readonly [string, ...string[]]): PropertyDecorator {
   return variable(`one of ${words.join(', ')}`, words[0], (text) => (words.includes(text) ? text : fail()));
 }
