@@ -80,6 +80,14 @@ describe('a process with an invalid configuration exits with status 78 and', () 
     });
   });
 
+  it.each(BOTH)('prints one line about a bucket without a region (process: %s)', async (name) => {
+    await withTestRedis(async ({ url }) => {
+      const { code, stderr } = await runToEnd(name, { ...GOOD, REDIS_URL: url, BLOB_STORE: 's3://bucket' });
+      expect(code).toBe(78);
+      expect(lines(stderr).filter((line) => line.startsWith('AWS_REGION is required'))).toHaveLength(1);
+    });
+  });
+
   it.each(BOTH)(
     'prints one line about a Redis server of an unsupported version (process: %s)',
     async (name) => {

@@ -71,6 +71,14 @@ export class S3BlobStore implements BlobStore {
     });
   }
 
+  /** Resolves to true if the AWS SDK finds a region, in `AWS_REGION` or in a profile. */
+  async hasRegion(): Promise<boolean> {
+    return await this.client.config.region().then(
+      () => true,
+      () => false,
+    );
+  }
+
   async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
     const measured = new CountedAndHashedContent(content, limit);
     const id = `${blobIdPrefixOfAccount(account)}${newId('blb')}`;
