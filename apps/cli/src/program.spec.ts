@@ -196,6 +196,16 @@ describe('the command send', () => {
   );
 });
 
+describe('the command doctor', () => {
+  it('prints nothing but the support bundle to standard output with --bundle -', async () => {
+    const { stdout } = await run('doctor', '--bundle', '-');
+    expect(JSON.parse(stdout)).toMatchObject({
+      versions: { node: process.version },
+      findings: expect.any(Array),
+    });
+  });
+});
+
 describe('the command login without a terminal and without --url', () => {
   let folder: string;
 

@@ -21,7 +21,7 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .description('find out what is wrong, and what to do about it')
     .option(
       '--bundle [file]',
-      'also write a new file with everything that helps to find the cause, without secrets',
+      'also write a new file with everything that helps to find the cause, without secrets; - prints only that',
     )
     .addHelpText(
       'after',
@@ -46,10 +46,14 @@ async function doctor(context: CommandContext, { bundle }: { bundle?: string | t
     findings.push(...(await checkInstallation(environment)));
   }
   findings.push(...(await checkReachableGateway(context, isInstallation)));
+  const problems = findings.filter(({ state }) => state === 'problem').length;
+  if (bundle === '-') {
+    await writeBundle(context, bundle, isInstallation, findings);
+    return problems === 0 ? ExitCode.success : ExitCode.failure;
+  }
   for (const finding of findings) show(context, finding);
   if (bundle !== undefined)
     await writeBundle(context, bundle === true ? newBundleName() : bundle, isInstallation, findings);
-  const problems = findings.filter(({ state }) => state === 'problem').length;
   if (!context.output.isJson)
     context.output.line(
       problems === 0
@@ -82,11 +86,15 @@ async function writeBundle(
   findings: readonly Finding[],
 ): Promise<void> {
   // Loaded only here, because it takes longer to load than most commands to run.
-  const { writeSupportBundle } = await import('../doctor/support-bundle.js');
+  const { supportBundleOf, writeSupportBundle } = await import('../doctor/support-bundle.js');
   const gateway = await gatewayToCheck(context, isInstallation);
-  const { environment } = context.terminal;
+  const sources = { environment: context.terminal.environment, findings, gateway };
+  if (file === '-') {
+    context.output.line(await supportBundleOf(sources));
+    return;
+  }
   try {
-    await writeSupportBundle(file, { environment, findings, gateway });
+    await writeSupportBundle(file, sources);
   } catch (error) {
     throw new CommandFault(
       `cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`,

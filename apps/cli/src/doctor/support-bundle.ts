@@ -26,15 +26,18 @@ export interface BundleSources {
 }
 
 /**
- * Writes one file for whoever helps with a problem: versions, configuration, findings, readiness, status, metrics and
- * the last warnings and errors. It contains no secret, and no text or phone number of a message. Only the user can read
- * the file.
+ * Writes a support bundle to a new file that only the user can read.
  * @throws {Error} if the file exists or cannot be written
  */
-export async function writeSupportBundle(
-  file: string,
-  { environment, findings, gateway }: BundleSources,
-): Promise<void> {
+export async function writeSupportBundle(file: string, sources: BundleSources): Promise<void> {
+  await writeFile(file, `${await supportBundleOf(sources)}\n`, { mode: 0o600, flag: 'wx' });
+}
+
+/**
+ * Returns the text of a support bundle, for whoever helps with a problem: versions, configuration, findings, readiness,
+ * status, metrics and the last warnings and errors. It contains no secret, and no text or phone number of a message.
+ */
+export async function supportBundleOf({ environment, findings, gateway }: BundleSources): Promise<string> {
   const { url, apiKey } = gateway;
   const headers = apiKey === undefined ? {} : { 'x-api-key': apiKey };
   const worker = addressFor(environment['WORKER_HOST'], environment['WORKER_PORT'] || '3001');
@@ -57,7 +60,7 @@ export async function writeSupportBundle(
     findings: findings.map(withoutQuotes),
     ...{ readiness, status, gatewayMetrics, workerMetrics, logs },
   };
-  await writeFile(file, `${JSON.stringify(bundle, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  return JSON.stringify(bundle, null, 2);
 }
 
 /** Returns the variables of the product that are set. Of secrets and of passwords in addresses, only that they are. */
