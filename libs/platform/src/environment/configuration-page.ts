@@ -36,10 +36,16 @@ const AWS = `## Variables of the AWS SDK
 
 With \`BLOB_STORE=s3://…\` the AWS SDK reads \`AWS_REGION\`, \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and its other variables (profiles, roles of the machine) itself.`;
 
+const NODE = `## Variables of Node.js
+
+If Redis (\`rediss://\`), upstream, S3 or a webhook receiver has a certificate of your own CA, set \`NODE_EXTRA_CA_CERTS\` to the path of a PEM file with the certificate of this CA. Under Docker Compose, also mount the file into \`gateway\` and \`worker\`, with a \`docker-compose.override.yml\`.
+
+\`HTTP_PROXY\` and \`HTTPS_PROXY\` have no effect: Tidings connects directly to upstream and to webhook receivers.`;
+
 /** Returns the full text of docs/configuration.md. */
 export function renderConfigurationDocument(): string {
   const tables = GROUPS.map(({ title, shapes }) => `## ${title}\n\n${tableOf(shapes)}`);
-  return `${[INTRODUCTION, ...tables, AWS].join('\n\n')}\n`;
+  return `${[INTRODUCTION, ...tables, AWS, NODE].join('\n\n')}\n`;
 }
 
 function tableOf(shapes: readonly (new () => object)[]): string {
