@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { createLogger } from '#platform';
+import { accountKeys, createLogger } from '#platform';
 import { type LaneRunner, RedisRelayDueTimeReader, SendNotResolvableError } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis } from '../../support/redis-server.js';
@@ -32,6 +32,23 @@ async function sendIdsOfSentMessages(): Promise<unknown[]> {
   return sent.map(({ data }) => data['sendId']);
 }
 
+/** Accepts a send as if Redis' clock were a minute ahead. Upstream's clock was compared with it unless stated. */
+async function acceptBeforeClockWentBack(
+  other: { sendAt?: number } = {},
+  isCompared = true,
+): Promise<string> {
+  const { harness } = relay;
+  await harness.sweep();
+  const facts = accountKeys(harness.prefix, ACCOUNT)('polls', 'facts');
+  if (isCompared) await harness.redis.hset(facts, { low: -60_500, high: -59_500 });
+  else await harness.redis.del(facts);
+  const id = 'snd_1';
+  const createdAt = Date.now() + 60_000;
+  const send = { ...{ id, createdAt, phoneNumber: NUMBER }, ...({ type: 'text', message: 'Hi' } as const) };
+  await harness.sends.insert(ACCOUNT, { ...send, ...other });
+  return id;
+}
+
 /** Posts a send, loses the record of the POST, and makes the look-ups fail until the send is `unknown`. */
 async function becomeUnknownAfterLostPost(id: string): Promise<void> {
   const before = await memory();
@@ -51,6 +68,39 @@ describe('a send', () => {
     expect(await find(id)).toMatchObject({ status: 'queued' });
     await relayUntil(id, 'sent');
     expect(texts()).toEqual(['Hi']);
+  });
+
+  it('is found upstream and not posted again if the clock of Redis also went back by a minute', async () => {
+    relay.harness.createContact(NUMBER);
+    const id = await acceptBeforeClockWentBack();
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    await relayUntil(id, 'sent');
+    expect(texts()).toEqual(['Hi']);
+  });
+
+  it('becomes unknown, and is not posted again, if a message may be its own but the clocks were never compared', async () => {
+    relay.harness.createContact(NUMBER);
+    const id = await acceptBeforeClockWentBack({}, false);
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await before.restore(relay.redis);
+    const { reason } = await relayUntil(id, 'unknown');
+    expect(reason).toContain('it is not known whether the clock of Redis was set back');
+    expect(texts()).toEqual(['Hi']);
+  });
+
+  it('that was scheduled is bound to its message if Redis lost the record of the POST and its clock went back before the sendAt', async () => {
+    const contactId = relay.harness.createContact(NUMBER);
+    const id = await acceptBeforeClockWentBack({ sendAt: Date.now() + 60_000 });
+    const before = await memory();
+    relay.harness.createMessages(contactId, { direction: 'outbound', text: 'Hi' });
+    await before.restore(relay.redis);
+    await relay.harness.sweepUntil('the message is emitted', async () =>
+      (await relay.harness.eventTypes()).includes('message.sent'),
+    );
+    expect(await sendIdsOfSentMessages()).toEqual([id]);
   });
 
   it('is bound to its message if Redis lost the record of the POST but a poll finds the message before the next attempt', async () => {

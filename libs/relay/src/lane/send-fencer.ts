@@ -129,7 +129,7 @@ export class SendFencer {
    * Returns the new state by which a send is marked as being posted.
    * @param leaseEnd end of the lease of the POST, in milliseconds since 1970 by Redis' clock
    */
-  private fencedState({ record, now }: LaneHead, leaseEnd: number): SendProgress {
+  private fencedState({ record, now, upstreamAheadMs }: LaneHead, leaseEnd: number): SendProgress {
     return {
       ...fieldsKeptAcrossTransitions(record.state),
       ...(isAwaitingMessage(record.state)
@@ -137,6 +137,7 @@ export class SendFencer {
         : {}),
       phase: 'posting',
       begunAt: now,
+      ...(upstreamAheadMs === undefined ? {} : { begunUpstreamAheadMs: upstreamAheadMs }),
       notBefore: leaseEnd,
     };
   }

@@ -1,5 +1,5 @@
 import { pause } from '#platform';
-import { SimilarMessageCollector } from '../match/similar-message-collector.js';
+import { SENT_BEFORE_POST, SimilarMessageCollector } from '../match/similar-message-collector.js';
 import type { Lookup, LookupOptions } from '../ports.js';
 import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead } from '../send/lane-store.js';
@@ -40,6 +40,9 @@ export const MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS = 60_000;
  * recipients for long.
  */
 const MAX_WAIT_FOR_UNIDENTIFIED_CONTACTS_MS = 600_000;
+
+const TIME_OF_POST_UNKNOWN =
+  'Redis restarted, and upstream shows a message with the same text that may be the message of this send. Its time cannot be compared, because it is not known whether the clock of Redis was set back.';
 
 /** Looks up a send among the messages of its recipient, to find out whether upstream accepted the send. */
 export class SendLookupRunner {
@@ -83,7 +86,8 @@ export class SendLookupRunner {
       confirmationPeriodMs(record.order, this.settings),
       postRequestLeaseMs(this.settings),
     );
-    const leftMs = redisRestartedAt === undefined ? 0 : Math.max(periodMs - (now - redisRestartedAt), 0);
+    const leftMs =
+      redisRestartedAt === undefined ? 0 : Math.max(periodMs - Math.max(now - redisRestartedAt, 0), 0);
     return this.start('recheck_started', record, now, leftMs, {
       thenPost: true,
       mayHaveLostPost: redisRestartedAt !== undefined,
@@ -135,7 +139,8 @@ export class SendLookupRunner {
     // Without this lease, workers would begin further look-ups of the send during a slow one, all with the same requests.
     const begun = await this.store.apply(account, head.record, lease);
     if (begun === undefined) return 0;
-    const since = state.lookSince ?? now;
+    // Redis' clock may have been set back since the look-ups started.
+    const since = Math.min(state.lookSince ?? now, now);
     // If `lookedAt` is absent, the last look-up failed or was suspended during an outage. The time since such a
     // look-up does not count as part of the confirmation period.
     const passedMs = Math.max(now - (state.lookedAt ?? now), 0);
@@ -265,8 +270,15 @@ export class SendLookupRunner {
     return thenPost === true || (this.settings.onUnknown === 'resend' && copies < 2);
   }
 
-  private changeAfterLastLookup({ state }: SendRecord): StateChange {
+  private changeAfterLastLookup(record: SendRecord): StateChange {
+    const { state } = record;
     const { reason, thenPost } = state;
+    if (isMessageOfLostPostPossible(record))
+      return {
+        transition: 'marked_unknown',
+        state: { ...fieldsKeptAcrossTransitions(state), reason: TIME_OF_POST_UNKNOWN },
+        mayHaveLostPost: true,
+      };
     if (this.isPostedAfterLastLookup(state))
       return {
         transition: thenPost === true ? 'recheck_passed' : 'resent_automatically',
@@ -279,6 +291,17 @@ export class SendLookupRunner {
       state: { ...fieldsKeptAcrossTransitions(state), ...(reason === undefined ? {} : { reason }) },
     };
   }
+}
+
+/**
+ * True if Redis may have lost the record of a POST, and the last look-up saw a message that would be the send's message
+ * if Redis' clock was set back. Always false if the difference of the clocks was stored with the send, because the
+ * message's time was then compared by upstream's clock.
+ */
+function isMessageOfLostPostPossible({ order, state }: SendRecord): boolean {
+  if (!mayHaveLostPost(state) || order.upstreamAheadMs !== undefined) return false;
+  const candidates = state.lookups?.at(-1)?.candidates ?? [];
+  return candidates.some(({ reason }) => reason === SENT_BEFORE_POST);
 }
 
 /** Returns the `reason` text of a send whose look-ups have not been completed within the maximum age of a send. */

@@ -10,6 +10,8 @@ import {
   fieldsKeptAcrossTransitions,
   appendLookupToSend,
   mayHaveLostPost,
+  REDIS_CLOCK_TOLERANCE_MS,
+  upstreamTimeOfFirstPostWithoutBoundMessage,
 } from '../send/send-record.js';
 
 /** Outbound messages of one contact that a poll found to be new or changed. */
@@ -98,7 +100,9 @@ export class MessageBinder {
   ): Promise<void> {
     const { account, contactId, upstreamAheadMs } = sightings;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
-      const waiting = await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING);
+      const waiting = (await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING)).filter(
+        (record) => mayBePosted(record, sightings),
+      );
       // First read the sends that wait for a message, then the messages that belong to no send. In the reverse order,
       // another poll could bind a message to its send between the two reads. The message could then be matched with a
       // wrong send.
@@ -214,6 +218,16 @@ function wasUndecided(contactId: string, messageId: string, sends: readonly Send
   const lookups = sends.flatMap(({ state }) => state.lookups ?? []);
   const candidates = lookups.flatMap((one) => (one.outcome === 'ambiguous' ? (one.candidates ?? []) : []));
   return candidates.some((one) => one.contactId === contactId && one.messageId === messageId);
+}
+
+/**
+ * False for a scheduled send that cannot have been posted before the read, because its time had not come. Its time is
+ * compared by upstream's clock: Redis' clock may have been set back since a POST whose record Redis lost.
+ */
+function mayBePosted(record: SendRecord, { readAt, upstreamAheadMs }: Sightings): boolean {
+  if (record.state.status !== 'scheduled') return true;
+  const dueAt = upstreamTimeOfFirstPostWithoutBoundMessage(record, upstreamAheadMs);
+  return dueAt <= readAt + upstreamAheadMs + REDIS_CLOCK_TOLERANCE_MS;
 }
 
 /**

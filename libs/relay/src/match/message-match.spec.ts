@@ -148,6 +148,16 @@ describe('a message matches a send', () => {
     },
   );
 
+  it.each([
+    ['was posted', {}, { begunUpstreamAheadMs: 0 }],
+    ['was stored', { upstreamAheadMs: 0 }, {}],
+  ])("even if Redis' clock was set back since the send %s", (_, order, state) => {
+    const mine = message('m', 'Hi', { timestamp: BEGUN + 500 });
+    expect(match([mine], [send('s1', 'Hi', order, state)], 60_000)).toEqual(['m=s1']);
+    const old = message('old', 'Hi', { timestamp: BEGUN - 11_000 });
+    expect(match([old], [send('s1', 'Hi', order, state)], 60_000)).toEqual([]);
+  });
+
   it('even if the message has no timestamp', () => {
     const { timestamp, ...undated } = message('m', 'Hi');
     expect(timestamp).toBeDefined();
@@ -300,6 +310,12 @@ describe('the matching of messages and sends with equal text', () => {
 });
 
 describe('a send that several messages match equally well', () => {
+  it("is not bound to the earlier one if Redis' clock was set ahead since the POST", () => {
+    const waiting = [send('s1', 'Hi', {}, { ...LOOKING, ...since(0), begunUpstreamAheadMs: 0 })];
+    const { matches, undecided: open } = matchMessagesToSends([at('m1', -50), at('m2', 1)], waiting, -60_000);
+    expect([matches.length, open.length]).toEqual([0, 1]);
+  });
+
   it('is returned as undecided, with those of the messages that match no other send and were not sent long after the POST', () => {
     const waiting = [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })];
     const shown = [at('m1', 1), at('m2', 2), at('m3', 3), at('m4', 60)];

@@ -2,7 +2,8 @@ import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import {
   UPSTREAM_CLOCK_TOLERANCE_MS,
-  timeOfFirstPostWithoutBoundMessage,
+  upstreamAheadRange,
+  upstreamTimeOfFirstPostWithoutBoundMessage,
   isMessageOfSendOverdue,
   boundMessagesOf,
   type SendRecord,
@@ -63,7 +64,7 @@ const LIKELY_AFTER_MS = 15_000;
  * that person's message may be matched with the send.
  * @param messages messages to one recipient that belong to no send yet, oldest first
  * @param waiting sends to that recipient that wait for their message
- * @param upstreamAheadMs time by which upstream's clock is ahead of Redis' clock, in milliseconds
+ * @param upstreamAheadMs time by which upstream's clock is now ahead of Redis' clock, in milliseconds
  */
 export function matchMessagesToSends(
   messages: readonly UpstreamMessage[],
@@ -149,9 +150,9 @@ function expectedMessagesOf(record: SendRecord, aheadMs: number): ExpectedMessag
     record,
     text: normalizeText(order.message ?? ''),
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
-    from: timeOfFirstPostWithoutBoundMessage(record) + aheadMs,
+    from: upstreamTimeOfFirstPostWithoutBoundMessage(record, aheadMs),
     // If Redis lost the record of a POST, the time of the POST is not known, so no timestamp counts as too late.
-    likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
+    likelyUntil: (state.begunAt ?? Infinity) + upstreamAheadRange(record, aheadMs).maxMs + LIKELY_AFTER_MS,
     rank: bound > 0 ? 3 : isMessageOfSendOverdue(state) ? 2 : state.begunAt === undefined ? UNPOSTED : 0,
   };
   const count = Math.max((state.copies ?? 0) - bound, 1);

@@ -5,7 +5,7 @@ import type { RelayStore } from '../send/relay-store.js';
 import { MAX_CANDIDATES_PER_LOOKUP, type StoredCandidate } from '../send/stored-lookup.js';
 import {
   UPSTREAM_CLOCK_TOLERANCE_MS,
-  timeOfFirstPostWithoutBoundMessage,
+  upstreamTimeOfFirstPostWithoutBoundMessage,
   boundMessagesOf,
   type SendRecord,
 } from '../send/send-record.js';
@@ -15,6 +15,9 @@ import {
  * messages are ignored, because some texts are sent every day.
  */
 const MAX_BEFORE_POST_MS = 3_600_000;
+
+/** Reason of a candidate: by its timestamp, the message is older than the POST. */
+export const SENT_BEFORE_POST = 'The message was sent before this send was posted.';
 
 /** A message with the same text as a send, and the contact that it was read from. */
 interface SimilarMessage {
@@ -37,30 +40,28 @@ export class SimilarMessageCollector implements LookupReads {
   private readonly sendsByText = new Map<string, SendRecord[]>();
   /** By the id of the send: its record may have changed since the look-up began. */
   private readonly similar = new Map<string, SimilarMessage[]>();
-  /** Time in milliseconds since 1970 by Redis' clock. Messages that were sent earlier are not collected. */
-  private readonly earliest: number;
 
-  constructor(sends: readonly SendRecord[]) {
+  constructor(private readonly sends: readonly SendRecord[]) {
     for (const record of sends) {
       const text = normalizeText(record.order.message ?? '');
       this.sendsByText.set(text, [...(this.sendsByText.get(text) ?? []), record]);
     }
-    this.earliest = Math.min(...sends.map(timeOfFirstPostWithoutBoundMessage)) - MAX_BEFORE_POST_MS;
   }
 
   add(contactId: string, messages: readonly UpstreamMessage[], upstreamAheadMs: number): void {
     if (!this.contactIds.includes(contactId)) this.contactIds.push(contactId);
     this.messagesRead += messages.length;
+    const postedAt = (record: SendRecord): number =>
+      upstreamTimeOfFirstPostWithoutBoundMessage(record, upstreamAheadMs);
+    const earliest = Math.min(...this.sends.map(postedAt)) - MAX_BEFORE_POST_MS;
     for (const message of messages) {
       const { direction, timestamp, body, attachments } = message;
-      const sentAt = timestamp === undefined ? undefined : timestamp - upstreamAheadMs;
-      if (direction !== 'outbound' || (sentAt !== undefined && sentAt < this.earliest)) continue;
+      if (direction !== 'outbound' || (timestamp !== undefined && timestamp < earliest)) continue;
       const text = normalizeText(body);
       // A message with neither text nor attachments cannot be compared with a send.
       if (text === '' && attachments === 0) continue;
       for (const record of this.sendsByText.get(text) ?? []) {
-        const afterPostMs =
-          sentAt === undefined ? undefined : sentAt - timeOfFirstPostWithoutBoundMessage(record);
+        const afterPostMs = timestamp === undefined ? undefined : timestamp - postedAt(record);
         this.keepClosest(record, { contactId, message, afterPostMs });
       }
     }
@@ -116,7 +117,7 @@ function candidateOf(
     owner !== undefined
       ? 'The message belongs to another send.'
       : afterPostMs < -UPSTREAM_CLOCK_TOLERANCE_MS
-        ? 'The message was sent before this send was posted.'
+        ? SENT_BEFORE_POST
         : message.attachments !== attachments
           ? 'The message has another number of attachments.'
           : message.to === undefined

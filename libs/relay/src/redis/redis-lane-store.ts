@@ -36,14 +36,16 @@ export class RedisLaneStore implements LaneStore {
         lane: keys('lane', lane),
         knownRun: keys('relay', 'life'),
         upstreams: keys('upstreams'),
+        pollFacts: keys('polls', 'facts'),
         ...laneRedisKeys(keys),
       },
       { sendPrefix: keys('send', ''), recipient: lane },
     );
-    const { now, order, state, revision, otherRunSince, newRunSince, services } = reply as Record<
-      'now' | 'order' | 'state' | 'revision' | 'otherRunSince' | 'newRunSince',
-      string | undefined
-    > & { services: string[] };
+    const { now, order, state, revision, otherRunSince, newRunSince, upstreamAhead, services } =
+      reply as Record<
+        'now' | 'order' | 'state' | 'revision' | 'otherRunSince' | 'newRunSince' | 'upstreamAhead',
+        string | undefined
+      > & { services: string[] };
     if (now === undefined || order === undefined || state === undefined) return undefined;
     return {
       record: parseSendRecord(order, state, revision),
@@ -51,6 +53,7 @@ export class RedisLaneStore implements LaneStore {
       services: parseRedisHashReply(services),
       ...(otherRunSince === '' ? {} : { redisRestartedAt: Number(otherRunSince) }),
       ...(newRunSince === '' ? {} : { noticedRestartAt: Number(newRunSince) }),
+      ...(upstreamAhead === '' ? {} : { upstreamAheadMs: Number(upstreamAhead) }),
     };
   }
 

@@ -37,7 +37,7 @@ import { storageLocationOfSend } from '../send/send-transitions.js';
 import {
   isAwaitingMessage,
   isKeptAsUndecided,
-  REDIS_CLOCK_TOLERANCE_MS,
+  MAX_REDIS_CLOCK_STEP_MS,
   type SendOrder,
   type SendRecord,
   type SendState,
@@ -71,6 +71,7 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
         idempotency: idempotencyRedisKey(keys, idempotency?.key ?? ''),
         lastNumber: sendIndexRedisKeys.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
+        pollFacts: keys('polls', 'facts'),
         sets: [sendIndexRedisKeys.status(keys, state.status), ...redisIndexKeysOfStoredSend(keys, order)],
         ...laneRedisKeys(keys),
         ...rowRedisKeys(keys),
@@ -218,7 +219,7 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
         statusScheduled: sendIndexRedisKeys.status(keys, 'scheduled'),
         ofRecipient: sendIndexRedisKeys.recipient(keys, phoneNumber),
       },
-      { maxCount: count, clockTolerance: REDIS_CLOCK_TOLERANCE_MS, sendPrefix: keys('send', '') },
+      { maxCount: count, maxClockStep: MAX_REDIS_CLOCK_STEP_MS, sendPrefix: keys('send', '') },
     );
     return this.records(account, ids as string[]);
   }

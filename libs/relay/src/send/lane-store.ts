@@ -14,6 +14,11 @@ export interface LaneHead {
    */
   redisRestartedAt?: number;
   /**
+   * By how much upstream's clock is ahead of Redis' clock, in milliseconds, as measured by polls. Absent if no poll has
+   * measured it.
+   */
+  upstreamAheadMs?: number;
+  /**
    * Which of the account's upstream addresses belong to the same messaging service. Key: hash of an address that a
    * contact list was read from. Value: hash of the first known address of the service behind this address.
    */

@@ -7,6 +7,11 @@ export interface SendOrder extends NewSend {
   id: string;
   createdAt: number;
   /**
+   * By how much upstream's clock was ahead of Redis' clock when the send was stored, in milliseconds. Absent if this was
+   * not known, or if an earlier build stored the send.
+   */
+  upstreamAheadMs?: number;
+  /**
    * Hash of the account's upstream address when the send was stored; absent if an older version of the software stored
    * the send.
    */
@@ -58,6 +63,11 @@ export interface SendState {
   notBefore?: number;
   /** Start of the last POST. */
   begunAt?: number;
+  /**
+   * By how much upstream's clock was ahead of Redis' clock at {@link begunAt}, in milliseconds. Absent if this was not
+   * known. Earlier builds drop this field when they change the send.
+   */
+  begunUpstreamAheadMs?: number;
   /** Used only if the send was posted more than once: start of the earliest POST that has no bound message yet. */
   firstBegunAt?: number;
   /** Time of the last resend that an operator requested. */
@@ -142,12 +152,13 @@ export function appendAttempt(attempts: readonly SendAttempt[], attempt: SendAtt
  * look-ups.
  */
 export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
-  const { attempts, refusals, begunAt, firstBegunAt, resentAt, resentTo } = state;
+  const { attempts, refusals, begunAt, begunUpstreamAheadMs, firstBegunAt, resentAt, resentTo } = state;
   const { contactId, messageId, boundAt, duplicates, lookups } = state;
   return {
     attempts,
     refusals,
     ...(begunAt === undefined ? {} : { begunAt }),
+    ...(begunUpstreamAheadMs === undefined ? {} : { begunUpstreamAheadMs }),
     ...(firstBegunAt === undefined ? {} : { firstBegunAt }),
     ...(resentAt === undefined ? {} : { resentAt }),
     ...(resentTo === undefined ? {} : { resentTo }),
@@ -179,8 +190,46 @@ export function timeOfFirstPostWithoutBoundMessage({ order, state }: SendRecord)
   return state.firstBegunAt ?? state.begunAt ?? order.sendAt ?? order.createdAt;
 }
 
-/** Maximum time by which Redis' clock may go back at a failover to another server, in milliseconds. */
+/**
+ * Returns the lowest and the highest difference between upstream's clock and Redis' clock that applied while the send
+ * existed, in milliseconds (positive if upstream's clock is ahead). They differ if Redis' clock was set, or if Redis
+ * failed over to a machine with another clock. The send's times are by the clock of that moment.
+ * @param upstreamAheadMs the present difference
+ */
+export function upstreamAheadRange(
+  { order, state }: SendRecord,
+  upstreamAheadMs: number,
+): { minMs: number; maxMs: number } {
+  const { upstreamAheadMs: atCreation = upstreamAheadMs } = order;
+  const { begunUpstreamAheadMs: atPost = upstreamAheadMs } = state;
+  return {
+    minMs: Math.min(atCreation, atPost, upstreamAheadMs),
+    maxMs: Math.max(atCreation, atPost, upstreamAheadMs),
+  };
+}
+
+/**
+ * Returns the earliest possible time of the first POST whose message is not bound yet, in milliseconds since 1970 by
+ * upstream's clock. See {@link timeOfFirstPostWithoutBoundMessage}. If Redis' clock was set back meanwhile, the
+ * difference of the clocks at the POST counts: with the present one, the send's own message would seem to be older than
+ * the POST.
+ * @param upstreamAheadMs time by which upstream's clock is now ahead of Redis' clock, in milliseconds
+ */
+export function upstreamTimeOfFirstPostWithoutBoundMessage(
+  record: SendRecord,
+  upstreamAheadMs: number,
+): number {
+  return timeOfFirstPostWithoutBoundMessage(record) + upstreamAheadRange(record, upstreamAheadMs).minMs;
+}
+
+/**
+ * Maximum time by which Redis' clock may go back at a failover without being taken for set back, in milliseconds. Both
+ * clocks are then synchronized.
+ */
 export const REDIS_CLOCK_TOLERANCE_MS = 10_000;
+
+/** Maximum time by which Redis' clock may be set back so that POSTs of scheduled sends are still found, in milliseconds. */
+export const MAX_REDIS_CLOCK_STEP_MS = 86_400_000;
 
 /** Returns the send's record with a look-up added to its list of look-ups. */
 export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {

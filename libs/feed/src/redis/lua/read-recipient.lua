@@ -5,12 +5,15 @@
 -- @key list                      Hash of the contact list as it was last read.
 -- @arg phone_number              The phone number.
 -- @reply                         An array.
--- @field read_at                 When the list was last read, in ms, or ''.
+-- @field read_at                 When the list was last read, in ms, or '' if this is not known.
 -- @field suspect_since           Since when the list is suspect, in ms, or ''.
 -- @field deletions_confirmed_at  When deletions were last confirmed, in ms, or ''.
 -- @fields rest                   Pairs of a contact's id and the contact as it was listed, or ''.
+--- @include "@platform/redis/lua/includes/now.lua"
 
 local state = redis.call('HMGET', list, 'readAt', 'suspectSince', 'believedAt')
+-- If Redis' clock was set back since the list was read, the time of the read says nothing about its age.
+if state[1] and tonumber(state[1]) > now_ms() then state[1] = nil end
 local reply = {state[1] or '', state[2] or '', state[3] or ''}
 local function add(id)
   reply[#reply + 1] = id

@@ -10,6 +10,7 @@
 -- @key idempotency     Redis key of the idempotency key; any key if the request has none.
 -- @key last_number     Number of the send that was accepted last.
 -- @key expiring        Sorted set of sends by when they expire.
+-- @key poll_facts      Hash of the statistics of the account's polls.
 -- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_sends       Hash from a phone number to the part of a row that the sends to it decide, as JSON.
@@ -35,6 +36,7 @@
 --- @include "includes/send-lanes.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "includes/idempotency.lua"
+--- @include "includes/clock-difference.lua"
 --- @include "@conversations/redis/lua/includes/row-sends.lua"
 
 if redis.call('EXISTS', send) == 1 then return 'new' end
@@ -50,6 +52,8 @@ local created_at = accepted_at == '' and whole(now) or accepted_at
 local function with_time(name, json) return '{"' .. name .. '":' .. created_at .. ',' .. string.sub(json, 2) end
 
 order, state = with_time('createdAt', order), with_time('updatedAt', state)
+local ahead = upstream_ahead()
+if ahead ~= '' then order = '{"upstreamAheadMs":' .. ahead .. ',' .. string.sub(order, 2) end
 local place = redis.call('INCR', last_number)
 if run == '' then run = redis_run() end
 redis.call('HSET', send, 'order', order, 'state', state, 'revision', 0, 'life', run, 'place', place)

@@ -5,6 +5,7 @@
 -- @key lane_depths        Sorted set of recipients by the number of sends in their lane.
 -- @key known_run          Hash of the last known Redis run and its start.
 -- @key upstreams          Hash from an upstream address to its service.
+-- @key poll_facts         Hash of the statistics of the account's polls.
 -- @arg send_prefix        Prefix of the keys of sends, in the slot of the keys.
 -- @arg recipient          Phone number of the recipient.
 -- @reply                  An array; empty if the lane is empty.
@@ -15,9 +16,11 @@
 -- @field other_run_since  Start of the current Redis run in ms if the send was stored in another run, else ''.
 -- @field new_run_since    Start of the current Redis run in ms if this call is the first to report the run, else
 --                         ''.
+-- @field upstream_ahead   By how many ms upstream's clock is ahead of Redis' clock, or '' if this is not known.
 -- @fields services        Pairs of an upstream address and its service.
 --- @include "includes/send-lanes.lua"
 --- @include "includes/known-run.lua"
+--- @include "includes/clock-difference.lua"
 
 while true do
   local id = redis.call('LINDEX', lane, 0)
@@ -30,7 +33,7 @@ while true do
     -- A new run is reported together with a send. If the lane is empty, a later call reports it.
     if not is_reported then redis.call('HSET', known_run, 'reported', current) end
     return {whole(now_ms()), record[1], record[2], record[3], record[4] == current and '' or since,
-      is_reported and '' or since, unpack(redis.call('HGETALL', upstreams))}
+      is_reported and '' or since, upstream_ahead(), unpack(redis.call('HGETALL', upstreams))}
   end
   leave_lane(lane, lanes_due, lanes_since, lane_depths, id, recipient, now_ms())
 end
