@@ -104,6 +104,15 @@ describe('the rate limit of an API key', () => {
     expect((await one.fetch('/v1/sends')).headers.get('ratelimit-remaining')).toBe(String(LIMIT - 1));
   });
 
+  it("starts again if Redis' clock was set back", async () => {
+    await statuses(LIMIT + 1, () => one.fetch('/v1/sends'));
+    const [key = ''] = await one.redis.keys('tidings:rate:*');
+    await one.redis.pexpire(key, 3_600_000);
+    const { status, headers } = await one.fetch('/v1/sends');
+    expect(status).toBe(200);
+    expect(Number(headers.get('ratelimit-reset'))).toBeLessThanOrEqual(60);
+  });
+
   it('is enforced by each gateway separately, in memory, while Redis is full; read requests still succeed', async () => {
     await one.redis.config('SET', 'maxmemory', '1mb');
     try {

@@ -46,11 +46,26 @@ export class RedisRateLimit implements RateLimit {
 
   async count(keyId: string): Promise<RateState> {
     try {
-      return this.state(await this.shared.consume(keyId));
+      let result = await this.consume(keyId);
+      if (result.msBeforeNext > WINDOW_SECONDS * 1_000) {
+        // Redis' clock was set back. The window would last until the clock has caught up.
+        await this.shared.delete(keyId);
+        result = await this.consume(keyId);
+      }
+      return this.state(result);
     } catch (error) {
-      if (error instanceof RateLimiterRes) return this.state(error);
       if (!(error instanceof Error && WRITES_REJECTED.test(error.message))) throw error;
       return await this.countInMemory(keyId);
+    }
+  }
+
+  /** Counts one request over all gateways. */
+  private async consume(keyId: string): Promise<RateLimiterRes> {
+    try {
+      return await this.shared.consume(keyId);
+    } catch (error) {
+      if (error instanceof RateLimiterRes) return error;
+      throw error;
     }
   }
 
