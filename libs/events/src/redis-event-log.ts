@@ -142,9 +142,9 @@ export class RedisEventLog implements EventLog {
     const mark = (await this.redis.hget(logCounters, 'dispatched')) ?? BEFORE_FIRST;
     const [first] = await this.redis.xrange(log, `(${mark}`, '+', 'COUNT', 1);
     if (first === undefined) return 0;
-    // A position begins with the time at which its event was recorded, in milliseconds since 1970 by Redis'
-    // clock.
-    return Math.max((await readRedisTime(this.redis, log)) - Number.parseInt(first[0], 10), 0);
+    // The position also begins with a time, but with a later one than that of the event if Redis' clock was set back.
+    const recordedAt = Date.parse(parseRedisStreamEntry(account, first)?.timestamp ?? '');
+    return Math.max((await readRedisTime(this.redis, log)) - recordedAt, 0);
   }
 
   async installedAt(account: string): Promise<Date | undefined> {

@@ -382,6 +382,16 @@ describe('event retention', () => {
     expect(await all()).toEqual([]);
   });
 
+  it("goes by the times of the events if Redis' clock was ahead and then set back, and so does the dispatch lag", async () => {
+    const now = Date.now();
+    // Positions never go back, so the log goes on from the time at which the clock was ahead.
+    const entry = ['i', 'evt_1', 't', 'message.received', 'at', String(now - 7_200_000)];
+    await redis.xadd(`${prefix}:{${ACCOUNT}}:events`, `${now + 86_400_000}-0`, ...entry);
+    expect(await log.dispatchLagMs(ACCOUNT)).toBeGreaterThanOrEqual(7_200_000);
+    await dispatchAll();
+    expect(await log.trim(ACCOUNT, keep)).toBe(1);
+  });
+
   it('never removes an event that is not yet dispatched', async () => {
     await log.append(ACCOUNT, many(10));
     const everything = { maxAgeMs: -10_000, maxCount: 0 };

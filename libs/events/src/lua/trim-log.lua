@@ -6,6 +6,7 @@
 -- @arg oldest        Time before which events are removed, in ms.
 -- @arg max_examined  Number of events after which the script stops.
 -- @reply             Number of events removed.
+--- @include "includes/recorded-at.lua"
 
 local function parts(id)
   local ms, n = string.match(id, '^(%d+)-(%d+)$')
@@ -18,7 +19,7 @@ local removed, last, ids = 0, nil, {}
 local function is_removable(entry)
   local ms, n = parts(entry[1])
   local dispatched = ms < mark_ms or (ms == mark_ms and n <= mark_n)
-  return dispatched and (removed < excess or ms < tonumber(oldest))
+  return dispatched and (removed < excess or recorded_at(entry) < tonumber(oldest))
 end
 
 -- Number of entries that one command reads. Entries may be large.
