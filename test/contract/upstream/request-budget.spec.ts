@@ -180,6 +180,24 @@ describe('the budget of an account, which adapts to upstream’s rate limit,', (
     expect(await leave(1_500)).toBeGreaterThan(before * 0.7);
   });
 
+  it("is halved by a 429 reply also if Redis' clock was set back after the last one", async () => {
+    const [one] = budgets;
+    const budget = `${prefix}:{a}:budget`;
+    await one?.shrink('a', rate);
+    await clients[0]?.hincrbyfloat(budget, 'shrunkAt', 3_600_000);
+    await one?.shrink('a', rate);
+    expect(Number(await clients[0]?.hget(budget, 'limit'))).toBe(rate / 4);
+  });
+
+  it("lets a low class request again if Redis' clock was set back while a higher class waited", async () => {
+    const [one] = budgets;
+    await one?.acquire('a', 1, 'send', 0);
+    await expect(one?.acquire('a', 1, 'send', 0)).rejects.toThrow(BudgetExhaustedError);
+    for (const field of ['at', 'averagedAt', 'send'])
+      await clients[0]?.hincrbyfloat(`${prefix}:{a}:budget`, field, 3_600_000);
+    await one?.acquire('a', 1, 'read', 5_000);
+  });
+
   it('never falls below a sixteenth of the configured rate, and grows by a fiftieth of the configured rate at each success', async () => {
     const [one] = budgets;
     const limit = async (): Promise<number> =>

@@ -9,7 +9,8 @@ local full_rate = tonumber(rate)
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local state = redis.call('HMGET', bucket, 'limit', 'shrunkAt')
-if state[2] and now - state[2] < tonumber(burst_ms) then return 0 end
+-- Redis' clock may have been set back since the last reduction.
+if state[2] and now >= tonumber(state[2]) and now - state[2] < tonumber(burst_ms) then return 0 end
 local limit = math.max(math.min(full_rate, tonumber(state[1] or full_rate)) / 2, full_rate / 16)
 redis.call('HSET', bucket, 'limit', string.format('%.6f', limit), 'shrunkAt', string.format('%.3f', now),
   'tokens', 0, 'at', string.format('%.3f', now))

@@ -58,6 +58,10 @@ local function token_bucket(bucket, rate)
   b.notes = {send = state[10], read = state[11], poll = state[12], more = state[13], deep = state[14]}
   -- Fields that change besides those that always do.
   b.changed = {}
+  -- If Redis' clock was set back, requests would count as waiting until the old time.
+  if tonumber(state[3] or 0) > b.now then
+    for kind in pairs(b.notes) do b.notes[kind], b.changed[kind] = '0', '0' end
+  end
   b.rate = math.min(rate, tonumber(state[4] or rate))
   b.gap = 1 / b.rate + math.max(0, TOKEN_JITTER + math.min(1 / b.rate - 1, 0))
   b.capacity, b.floor_capacity = math.max(b.rate * (1 - TOKEN_JITTER), 1), math.max(b.rate / 5, 1)
