@@ -119,6 +119,20 @@ describe('the estimate of the time at Redis', () => {
     await eventually('the clock is measured', async () => (await offMs()) < 1_000);
   });
 
+  it('is right as soon as the connection leads to another server, and a clock that is behind is logged', async () => {
+    await clock.start();
+    // The former server's clock was ahead by 20 minutes.
+    const time = await readRedisTime(redis, KEY);
+    const at = time + 20 * MINUTE_MS;
+    const former = jest.spyOn(redis, 'call').mockResolvedValue(String(at));
+    redis.emit('ready');
+    await eventually('the former clock is known', () => clock.now() - time > 19 * MINUTE_MS);
+    former.mockRestore();
+    redis.emit('ready');
+    await eventually('the clock is measured', async () => (await offMs()) < 1_000, 5_000);
+    expect(lines.filter((line) => line.includes('the clock of Redis was set back'))).toHaveLength(1);
+  });
+
   it('equals the clock of the machine until Redis has answered', async () => {
     redis.disconnect();
     await clock.start();

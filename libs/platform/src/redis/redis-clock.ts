@@ -7,15 +7,17 @@ import { readRedisTime } from './redis-time.js';
 
 /** Maximum tolerated difference between the machine's clock and Redis' clock, in milliseconds. */
 const MAX_SKEW_MS = 30_000;
-const MEASURE_EVERY_MS = 60_000;
+const MEASURE_EVERY_MS = 10_000;
 const MEASURE_WITHIN_MS = 2_000;
 /** Time from a failed measurement to the next one, in milliseconds. */
 const RETRY_AFTER_MS = 1_000;
+/** If Redis' clock went back by more than this time since the last measurement, in milliseconds, a warning is logged. */
+const SET_BACK_MS = 10_000;
 /** If the machine's clock jumps by more than this time, in milliseconds, Redis' clock is read at once. */
 const JUMP_MS = 1_000;
 
 /**
- * Redis' clock, which all processes share. This process reads it at start and every minute; while Redis does not
+ * Redis' clock, which all processes share. This process reads it at start, every ten seconds and after a reconnection; while Redis does not
  * answer, it tries every second. In between, it adds the time that has passed on its steady clock. The result thus does
  * not depend on whether this machine's clock is set correctly.
  */
@@ -31,6 +33,9 @@ export class RedisClock implements Clock {
    */
   private moment = { redis: Date.now(), steady: performance.now(), wall: Date.now() };
   private hadFault = false;
+  private hasMeasured = false;
+  /** After a reconnection, for example to another server at a failover, Redis' clock is read at once. */
+  private readonly onReady = (): void => void this.measure();
 
   /** @param key any key: on a Redis Cluster, the clock of the master that holds this key is read */
   constructor(
@@ -71,10 +76,12 @@ export class RedisClock implements Clock {
    */
   async start(): Promise<void> {
     this.timer = setInterval(() => void this.measure(), MEASURE_EVERY_MS).unref();
+    this.redis.on('ready', this.onReady);
     await this.measure();
   }
 
   stop(): void {
+    this.redis.off('ready', this.onReady);
     clearInterval(this.timer);
     clearTimeout(this.retry);
     this.timer = undefined;
@@ -85,6 +92,17 @@ export class RedisClock implements Clock {
       this.measuring = undefined;
     });
     return this.measuring;
+  }
+
+  /** Logs if Redis' clock shows an earlier time than was expected from the last measurement. */
+  private warnIfSetBack(now: number, steady: number): void {
+    const backMs = this.moment.redis + steady - this.moment.steady - now;
+    if (this.hasMeasured && backMs > SET_BACK_MS)
+      this.logger.warn(
+        { seconds: Math.round(backMs / 1_000) },
+        'the clock of Redis was set back, or Redis failed over to a machine whose clock is behind; synchronize the clocks with NTP',
+      );
+    this.hasMeasured = true;
   }
 
   /** Reads Redis' clock. @throws {Error} if Redis has not answered the previous read */
@@ -104,7 +122,9 @@ export class RedisClock implements Clock {
     try {
       const redis = await withDeadline(this.readTime(), MEASURE_WITHIN_MS, 'TIME');
       const steady = performance.now();
-      this.moment = { redis: redis + (steady - before) / 2, steady, wall: Date.now() };
+      const now = redis + (steady - before) / 2;
+      this.warnIfSetBack(now, steady);
+      this.moment = { redis: now, steady, wall: Date.now() };
     } catch (error) {
       // Redis is unreachable. Until a measurement succeeds, Redis' time is computed from the steady clock.
       this.logger.debug({ reason: logMessageOf(error) }, 'could not read the time of Redis');
