@@ -77,6 +77,11 @@ describe('The health of the gateway', () => {
     expect((await untilReady('degraded')).details).toMatchObject([{ code, count: 1 }]);
   });
 
+  it("is degraded while no worker runs, even if the last heartbeat is from before Redis' clock was set back", async () => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 3_600_000, 'worker-1');
+    expect(await ready()).toMatchObject({ reasons: [/no worker/] });
+  });
+
   it('is degraded while no worker has the role relay, and the reason states the effect and the remedy', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1 roles=poll,dispatch');
     expect((await untilReady('degraded')).reasons).toEqual([

@@ -11,6 +11,8 @@ import { readRedisTime } from './redis-time.js';
 const BEAT_EVERY_MS = 3_000;
 /** A process counts as running while its last heartbeat is at most this old, in milliseconds. */
 export const HEARTBEAT_TTL_MS = 3 * BEAT_EVERY_MS;
+/** Maximum time by which a heartbeat may be later than Redis' clock, in milliseconds; see {@link readLiveHeartbeatMembers}. */
+const MAX_AHEAD_MS = 60_000;
 /** Age at which a heartbeat is removed from Redis, in milliseconds. */
 const REMOVED_AFTER_MS = 3_600_000;
 
@@ -21,7 +23,9 @@ const heartbeatScript = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
  * heartbeat.
  */
 export async function readLiveHeartbeatMembers(redis: RedisClient, key: string): Promise<string[]> {
-  return redis.zrangebyscore(key, (await readRedisTime(redis, key)) - HEARTBEAT_TTL_MS, '+inf');
+  const now = await readRedisTime(redis, key);
+  // If Redis' clock was set back, the last heartbeat of a crashed process may be later than now.
+  return redis.zrangebyscore(key, now - HEARTBEAT_TTL_MS, now + MAX_AHEAD_MS);
 }
 
 /** Announces every few seconds, in a sorted set in Redis, that this process is running. */
