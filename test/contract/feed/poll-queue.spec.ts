@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ClaimedPoll, RedisPollQueue } from '#feed';
+import { type ClaimedPoll, RedisPollDueTimeReader, RedisPollQueue } from '#feed';
 import { closeRedis, newId, openRedis, parseRedisAddress, pause, type RedisClient } from '#platform';
 import { MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, RedisRequestBudget } from '#upstream';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { setBackClock } from '../../support/set-back-clock.js';
 
 const ACCOUNT = 'a';
 const RATE = 50;
@@ -384,5 +385,21 @@ describe('the state that an earlier build stored', () => {
     await schedule('due', 'c', -100);
     expect(await claimInTime()).toMatchObject({ contactId: 'c' });
     expect(await claim()).toBeUndefined();
+  });
+});
+
+describe("the polls of an account after Redis' clock was set back", () => {
+  it('are due as before, also those whose worker ended', async () => {
+    const reader = new RedisPollDueTimeReader(redis, prefix);
+    await schedule('due', 'leased', -1);
+    await schedule('due', 'waiting', 20_000);
+    await schedule('deep', 'older', 30_000);
+    expect(await claim()).toMatchObject({ contactId: 'leased' });
+    await reader.read(ACCOUNT);
+    await setBackClock(redis, prefix, 3_600_000);
+    expect((await reader.read(ACCOUNT)).dueInMs).toBeLessThanOrEqual(20_000);
+    expect((await dueAt('older', 'deep')) - (await redisNow())).toBeLessThanOrEqual(30_000);
+    await redis.zadd(key('polls', 'due'), 'XX', await redisNow(), 'leased');
+    expect(await claim(two)).toMatchObject({ contactId: 'leased' });
   });
 });

@@ -15,6 +15,7 @@ import {
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis } from '../../support/redis-server.js';
+import { setBackClock } from '../../support/set-back-clock.js';
 
 const HOUR_MS = 3_600_000;
 const LEASE_MS = 60_000;
@@ -55,6 +56,18 @@ describe.each([
     return task;
   };
   const nextInMs = async (): Promise<number | undefined> => (await agenda.claimDue(0, 0)).nextInMs;
+
+  it("keeps the order and the waits of its tasks if Redis' clock is set back, also of tasks whose process ended", async () => {
+    await at('first', 0);
+    await takeOne(other);
+    await agenda.schedule([{ account: 'first', round: 'look', time: 0 }]);
+    await at('second', LEASE_MS + 5_000);
+    expect(await nextInMs()).toBeGreaterThan(0);
+    await setBackClock(redis, prefix, HOUR_MS);
+    expect(await nextInMs()).toBeLessThanOrEqual(LEASE_MS);
+    await redis.zadd(`${prefix}:{.agenda-poll}:due`, 'XX', 0, 'look first');
+    expect(accountsOf(await take())).toEqual(['first']);
+  });
 
   it('returns at most the requested number of due tasks, the earliest first, and the time until the next task', async () => {
     const now = Date.now();

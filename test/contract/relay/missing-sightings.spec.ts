@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { accountKeys } from '#platform';
+import { RedisRelayDueTimeReader } from '#relay';
 import { eventually } from '../../support/eventually.js';
+import { setBackClock } from '../../support/set-back-clock.js';
 import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
@@ -36,6 +39,28 @@ describe('an accepted send whose message does not appear', () => {
     });
     const { begunAt = 0, updatedAt = 0 } = (await relay.harness.sends.find(ACCOUNT, id))?.state ?? {};
     expect(updatedAt - begunAt).toBeGreaterThanOrEqual(confirmMs);
+  });
+
+  it("causes send.unconfirmed also if Redis' clock is set back after the POST", async () => {
+    const { harness } = relay;
+    harness.control('settings', { sendVisibleDelayMs: 60_000 });
+    const id = await accept();
+    await relayUntil(id, 'accepted');
+    const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
+    const survey = new RedisRelayDueTimeReader(harness.redis, harness.prefix, retention, 60_000);
+    await survey.read(ACCOUNT);
+    await setBackClock(harness.redis, harness.prefix, 3_600_000);
+    const send = accountKeys(harness.prefix, ACCOUNT)('send', id);
+    const state = JSON.parse((await harness.redis.hget(send, 'state')) ?? '') as { begunAt: number };
+    await harness.redis.hset(send, 'state', JSON.stringify({ ...state, begunAt: state.begunAt + 3_600_000 }));
+    expect((await survey.read(ACCOUNT)).confirmsInMs).toBeLessThanOrEqual(30_000);
+    const confirming = rounds({ confirmMs: 100 });
+    await eventually('the event was emitted', async () => {
+      // The tests do not wait for the next check, which is up to 30 seconds away.
+      await harness.redis.zadd(accountKeys(harness.prefix, ACCOUNT)('confirms'), 'XX', 0, id);
+      await confirming.confirm(ACCOUNT);
+      return (await sendEvents()).includes('send.unconfirmed');
+    });
   });
 
   it('causes an early poll of the recipient’s contact, even if upstream created that contact for the send', async () => {

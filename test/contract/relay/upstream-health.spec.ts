@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient, readRedisTime } from '#platform';
-import { RedisUpstreamHealth, UpstreamProbe } from '#relay';
+import { RedisRelayDueTimeReader, RedisUpstreamHealth, UpstreamProbe } from '#relay';
 import { BudgetExhaustedError, type Outage } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { eventually } from '../../support/eventually.js';
+import { setBackClock } from '../../support/set-back-clock.js';
 
 let server: TestRedis;
 let clients: RedisClient[];
@@ -133,6 +134,17 @@ describe('the probes that detect the end of an outage', () => {
     const at = Number(await clients[0]?.hget(`${prefix}:{a}:upstream`, 'probeAt'));
     expect(at - Date.now()).toBeLessThanOrEqual(30_000);
     expect(at - Date.now()).toBeGreaterThan(20_000);
+  });
+
+  it("are made as before if Redis' clock is set back", async () => {
+    const [redis] = clients as [RedisClient];
+    const survey = new RedisRelayDueTimeReader(redis, prefix, { maxAgeMs: 60_000, maxCount: 1_000 }, 60_000);
+    await one.recordOutage('a', 'away', 'x');
+    await survey.read('a');
+    await setBackClock(redis, prefix, 3_600_000);
+    await redis.hincrby(`${prefix}:{a}:upstream`, 'probeAt', 3_600_000);
+    await survey.read('a');
+    await untilProbe(one);
   });
 
   it('are taken over by another process when the lease of a crashed process expires', async () => {

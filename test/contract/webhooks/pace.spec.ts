@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoggedEvent } from '#events';
-import { deliveryId, type DeliveryStore, type NewEndpoint } from '#webhooks';
+import { readRedisTime } from '#platform';
+import { deliveryId, type DeliveryStore, type NewEndpoint, RedisDeliveryDueTimeReader } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
+import { setBackClock } from '../../support/set-back-clock.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
 
@@ -361,5 +363,33 @@ describe('a webhook whose attempts all fail', () => {
     await byHand.settle(await byHand.claim(), 'slower', { pauseMs: 10 });
     await on.harness.endpoints.remove(ACCOUNT, byHand.id);
     expect(await on.harness.redis.keys(`${on.harness.prefix}:*endpoint*`)).toEqual([]);
+  });
+});
+
+describe("a webhook after Redis' clock was set back", () => {
+  it('gets its retries when they were due, and the deliveries of a process that ended, in spite of a pause', async () => {
+    const { redis, prefix, deliveries } = on.harness;
+    const hour = 3_600_000;
+    const reader = new RedisDeliveryDueTimeReader(redis, prefix, { maxAgeMs: hour, maxCount: 1_000 });
+    const endpoint = await ByHand.of(2);
+    const retried = await endpoint.claim(1);
+    for (const delivery of retried.deliveries)
+      await deliveries.settle(
+        ACCOUNT,
+        delivery,
+        { ...FAILED_ATTEMPT, durationMs: 0 },
+        { status: 'pending', waitMs: 0 },
+        { slowsDown: false, pauseMs: 5_000 },
+      );
+    await reader.read(ACCOUNT);
+    await setBackClock(redis, prefix, hour);
+    const pace = `${prefix}:{${ACCOUNT}}:endpoint:${endpoint.id}:speed`;
+    await redis.hincrby(pace, 'heldUntil', hour);
+    expect((await reader.read(ACCOUNT)).deliveryCheckInMs).toBeLessThanOrEqual(60_000);
+    expect(
+      Number((await paceOf(endpoint.id))['heldUntil']) - (await readRedisTime(redis, prefix)),
+    ).toBeLessThan(5_001);
+    await redis.hdel(pace, 'heldUntil');
+    expect((await endpoint.claim()).deliveries).toHaveLength(2);
   });
 });

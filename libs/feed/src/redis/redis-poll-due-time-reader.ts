@@ -1,4 +1,5 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
+import { pollQueueRedisKeys } from './redis-poll-queue-keys.js';
 
 const feedSurveyScript = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
 
@@ -25,9 +26,9 @@ export class RedisPollDueTimeReader {
   async read(account: string): Promise<PollDueTimes> {
     const keys = accountKeys(this.prefix, account);
     const reply = await feedSurveyScript.run(this.redis, {
-      due: keys('polls', 'due'),
       list: keys('contact-list'),
-      deep: keys('polls', 'deep'),
+      ...pollQueueRedisKeys(keys),
+      latestTime: keys('polls', 'latest-time'),
     });
     const { dueInMs, due, isListPollRequested } = reply as {
       dueInMs: string;

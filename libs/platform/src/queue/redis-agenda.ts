@@ -19,12 +19,13 @@ const wakeOthersScript = LuaScript.from(import.meta.url, 'lua/agenda-wake-others
 const agendaRemoveScript = LuaScript.from(import.meta.url, 'lua/agenda-remove.lua');
 
 /**
- * An {@link Agenda} in Redis: a sorted set, two hashes and a counter. All four keys are in one hash slot of a
+ * An {@link Agenda} in Redis: a sorted set, two hashes, a counter and a time. All five keys are in one hash slot of a
  * Redis Cluster.
  */
 export class RedisAgenda implements Agenda {
   private readonly keys: { due: string; claimed: string; rescheduled: string };
   private readonly claims: string;
+  private readonly latestTime: string;
 
   constructor(
     private readonly redis: RedisClient,
@@ -34,6 +35,7 @@ export class RedisAgenda implements Agenda {
     const key = agendaKeys(prefix, name);
     this.keys = { due: key('due'), claimed: key('taken'), rescheduled: key('asked') };
     this.claims = key('claims');
+    this.latestTime = key('latest-time');
   }
 
   async schedule(tasks: readonly ScheduledTask[]): Promise<void> {
@@ -49,7 +51,7 @@ export class RedisAgenda implements Agenda {
   async claimDue(count: number, leaseMs: number): Promise<DueTasks> {
     const reply = await agendaClaimScript.run(
       this.redis,
-      { claims: this.claims, ...this.keys },
+      { claims: this.claims, latestTime: this.latestTime, ...this.keys },
       { maxCount: count, lease: leaseMs },
     );
     const { nextInMs, tasks: claimed } = reply as { nextInMs: number; tasks: string[] };

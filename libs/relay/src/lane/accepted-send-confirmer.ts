@@ -133,6 +133,7 @@ export class AcceptedSendConfirmer {
   }
 
   private isPollEnough(record: SendRecord, now: number): boolean {
+    if (begunAtOf(record) > now) return false;
     return ageOf(record, now) < confirmationPeriodMs(record.order, this.settings) * POLL_ONLY_SHARE;
   }
 
@@ -145,7 +146,7 @@ export class AcceptedSendConfirmer {
   private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
     return passedMs >= leftMs
-      ? Math.max(begunAtOf(record), now - MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS)
+      ? Math.max(Math.min(begunAtOf(record), now), now - MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS)
       : -Infinity;
   }
 
@@ -221,6 +222,8 @@ function begunAtOf({ order, state }: SendRecord): number {
   return state.begunAt ?? order.createdAt;
 }
 
+/** Returns the time since the POST, in milliseconds. If Redis' clock was set back since then, the time is not known. */
 function ageOf(record: SendRecord, now: number): number {
-  return Math.max(now - begunAtOf(record), 0);
+  const begunAt = begunAtOf(record);
+  return begunAt > now ? MAX_WAIT_MS : now - begunAt;
 }

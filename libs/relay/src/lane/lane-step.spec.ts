@@ -33,6 +33,12 @@ describe('the first send in a lane', () => {
   it.each<[string, Partial<SendState>, Partial<SendOrder>, LaneStep]>([
     ['is posted if queued', {}, {}, { kind: 'post' }],
     ['is posted if queued and its wait just ended', { notBefore: NOW }, {}, { kind: 'post' }],
+    [
+      "is posted if queued and Redis' clock was set back during its wait",
+      { begunAt: NOW + 60_000, notBefore: NOW + 60_005 },
+      {},
+      { kind: 'post' },
+    ],
     ['waits if queued and its wait has not ended', { notBefore: NOW + 5 }, {}, { kind: 'wait', ms: 5 }],
     [
       'waits only until its maximum age if its wait is longer',

@@ -1,6 +1,7 @@
 import type { LaneHead } from '../send/lane-store.js';
 import { checkServiceBeforePost } from './service-check.js';
 import { sendExpiryOf } from '../send/send-expiry.js';
+import { REDIS_CLOCK_TOLERANCE_MS, type SendState } from '../send/send-record.js';
 
 /** The next step for the first send in a lane (a recipient's queue of sends). */
 export type LaneStep =
@@ -42,7 +43,7 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
         // because Redis may have lost the record of a POST when Redis restarted.
         return { kind: serviceCheck === 'other_service' ? 'wrong_service' : 'recheck' };
       }
-      const wait = (state.notBefore ?? 0) - now;
+      const wait = waitMs(state, now);
       if (wait > 0) return { kind: 'wait', ms: Math.min(wait, expiry.at - now) };
       if (serviceCheck === 'other_service') return { kind: 'wrong_service' };
       if (serviceCheck === 'unverified') return { kind: 'verify_address' };
@@ -51,7 +52,7 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
       return { kind: redisRestartedAt === undefined && state.lookFirst !== true ? 'post' : 'recheck' };
     }
     case 'relaying': {
-      const wait = (state.notBefore ?? 0) - now;
+      const wait = waitMs(state, now);
       if (wait > 0) return { kind: 'wait', ms: wait };
       if (serviceCheck === 'other_service') return { kind: 'wrong_service' };
       return { kind: state.phase === 'looking' ? 'look_up' : 'recover' };
@@ -67,4 +68,13 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
     case 'expired':
       return { kind: 'remove_from_lane' };
   }
+}
+
+/**
+ * Returns how long the send's next POST or look-up must wait, in milliseconds; 0 if it is due. A wait that began before
+ * Redis' clock was set back is over: it would last until the clock has caught up.
+ */
+function waitMs({ notBefore = 0, begunAt = 0, lookedAt = 0 }: SendState, now: number): number {
+  const isClockSetBack = Math.max(begunAt, lookedAt) > now + REDIS_CLOCK_TOLERANCE_MS;
+  return isClockSetBack ? 0 : Math.max(notBefore - now, 0);
 }

@@ -50,6 +50,8 @@ export class RedisRelayDueTimeReader {
         lanesSince: keys('lanes', 'since'),
         undecided: keys('sends', 'undecided'),
         knownRun: keys('relay', 'life'),
+        upstream: keys('upstream'),
+        latestTime: keys('relay', 'latest-time'),
       },
       { keptMs: this.retention.maxAgeMs, maxCount: this.retention.maxCount, maxAge: this.maxAgeMs },
     );

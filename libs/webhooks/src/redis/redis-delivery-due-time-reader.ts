@@ -27,11 +27,13 @@ export class RedisDeliveryDueTimeReader {
     const reply = await deliverySurveyScript.run(
       this.redis,
       {
+        webhooks: keys('webhooks'),
         agenda: keys('webhooks', 'agenda'),
         finished: keys('deliveries', 'finished'),
         olderAgenda: keys('webhooks', 'due'),
+        latestTime: keys('webhooks', 'latest-time'),
       },
-      { maxAge: this.retention.maxAgeMs, maxCount: this.retention.maxCount },
+      { base: keys(''), maxAge: this.retention.maxAgeMs, maxCount: this.retention.maxCount },
     );
     const { overdue, trim } = reply as { overdue: string; trim: string };
     return {

@@ -1,14 +1,24 @@
 --- Finds out when an account's polls next need work.
+-- If Redis' clock was set back, it first brings forward the polls, and ends their leases.
 -- @key due                       Sorted set of contacts by when they are polled next, in ms.
 -- @key list                      Hash of the contact list as it was last read.
 -- @key deep                      Sorted set of contacts by when their read of older messages is due, in ms.
+-- @key leases                    Hash from `head:<id>` or `deep:<id>` to its lease.
+-- @key leased                    Sorted set of the same members by the ends of their leases, in ms.
+-- @key latest_time               Latest known time in ms.
 -- @reply                         An array.
 -- @field due_in_ms               In how many ms the first contact is due, or ''.
 -- @field due                     Number of reads that are due.
 -- @field is_list_poll_requested  1 if the contact list has to be read, else 0.
---- @include "@platform/redis/lua/includes/now.lua"
+--- @include "@platform/redis/lua/includes/clock-steps.lua"
 
 local now = now_ms()
+local back = redis.call('EXISTS', due, deep) > 0 and set_back_by(latest_time, now) or 0
+if back > 0 then
+  bring_forward(due, back, now)
+  bring_forward(deep, back, now)
+  redis.call('DEL', leases, leased)
+end
 local first, due_count = nil, 0
 for _, index in ipairs({due, deep}) do
   local at = tonumber(redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2])

@@ -1,6 +1,6 @@
 --- Finds out when an account's sends next need work.
 -- It also stores a new Redis run. Otherwise, an account without due sends would store the run, with a late start, only
--- when its next send is due.
+-- when its next send is due. If Redis' clock was set back, it first brings forward lanes, look-ups and the probe.
 -- @key lanes_due    Sorted set of recipients by when their lane is due, in ms.
 -- @key confirms     Sorted set of accepted sends by when their next look-up is due, in ms.
 -- @key scheduled    Sorted set of scheduled sends by their time.
@@ -10,6 +10,8 @@
 -- @key lanes_since  Sorted set of sends by when they joined their lane, in ms.
 -- @key undecided    Sorted set of accepted and unknown sends by when they got that status.
 -- @key known_run    Hash of the last known Redis run and its start.
+-- @key upstream     Hash of the outage, if there is one.
+-- @key latest_time  Latest known time in ms.
 -- @arg kept_ms      Maximum age of finished sends, in ms.
 -- @arg max_count    Number of finished and undecided sends that are kept.
 -- @arg max_age      Maximum time of a send in a lane, in ms.
@@ -22,8 +24,16 @@
 -- @field aged       When the first send reaches its maximum time in a lane.
 -- @field has_sends  1 if the account has any send, else 0.
 --- @include "includes/known-run.lua"
+--- @include "@platform/redis/lua/includes/clock-steps.lua"
 
 local now = now_ms()
+local back = redis.call('EXISTS', lanes_due, confirms, upstream) > 0 and set_back_by(latest_time, now) or 0
+if back > 0 then
+  bring_forward(lanes_due, back, now)
+  bring_forward(confirms, back, now)
+  local probe_at = tonumber(redis.call('HGET', upstream, 'probeAt'))
+  if probe_at and probe_at > now then redis.call('HSET', upstream, 'probeAt', whole(math.max(probe_at - back, now))) end
+end
 local function first_of(set, keep)
   local first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2]
   return first and whole(math.max(first + keep - now, 0)) or ''
