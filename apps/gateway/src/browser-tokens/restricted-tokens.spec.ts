@@ -140,10 +140,11 @@ async function append(event: NewEvent): Promise<string> {
 
 function sendEvent(name: keyof typeof sends): NewEvent {
   const stored = gateway.sends.sends.get(`default/${sends[name]}`);
+  revision += 1;
   return {
     type: 'send.accepted',
     subject: `send:${sends[name]}`,
-    revision: 1,
+    revision,
     data: { send: { ...stored } },
   };
 }
@@ -276,7 +277,7 @@ const TABLE: Readonly<Record<string, Entry>> = {
   'post /v1/sends/resolve': { rule: 'denied' },
   'get /v1/events': {
     rule: 'filtered',
-    paths: ['/v1/events', '/v1/events?limit=1000', '/v1/events?wait=1'],
+    paths: ['/v1/events', '/v1/events?limit=1000', '/v1/events?wait=1', '/v1/events?last=1000'],
     parts: eventIdsOf,
     expected: visibleEvents,
   },
@@ -515,8 +516,10 @@ describe('a token that is restricted to one contact', () => {
     );
     await append(eventOf('message.received', OTHER.id, OTHER.text));
     await append(eventOf('upstream.recovered', '', ACCOUNT_TEXT));
+    for (const name of ['other', 'boundElsewhere', 'unknown'] as const) await append(sendEvent(name));
     const own = await append(eventOf('message.received', OWN.id, OWN.text));
-    await eventually('the event arrives', () => client.events().length === 1);
+    await eventually('the event arrives', () => client.text().includes(own));
+    expect(client.events()).toHaveLength(1);
     expect(await poll).toEqual([own]);
     expectNothingOfOthers(client.text());
     client.disconnect();
