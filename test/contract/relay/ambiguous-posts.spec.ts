@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { RelayJobs } from '#relay';
+import { UpstreamStatusError } from '#upstream';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
@@ -8,12 +9,12 @@ const relay = new WithLane();
 const { runner, accept, find, relayUntil, failPosts, texts, posts, sendEvents } = relay;
 
 /** Begins to look up a send, as another process does when the lease of the POST has ended. */
-async function abandon(id: string): Promise<void> {
+async function abandon(id: string, lookLeftMs = 60_000): Promise<void> {
   const record = await relay.harness.sends.find(ACCOUNT, id);
   if (record === undefined) throw new Error('the send was not found');
   await relay.harness.sends.apply(ACCOUNT, record, {
     transition: 'abandoned',
-    state: { ...record.state, phase: 'looking', lookLeftMs: 60_000, looks: 0, notBefore: 0 },
+    state: { ...record.state, phase: 'looking', lookLeftMs, looks: 0, notBefore: 0 },
   });
 }
 
@@ -273,6 +274,32 @@ describe('a send whose POST is affected by a fault', () => {
     expect(await find(id)).toMatchObject({ status: 'accepted', attempts: [{ outcome: 'accepted' }] });
     expect(await relay.harness.sends.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
     expect(await sendEvents()).toEqual(['send.accepted']);
+  });
+
+  it('is still looked up if a late answer refuses an earlier POST, because upstream may have accepted the later POST', async () => {
+    const id = await accept();
+    let answer: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    let posting = false;
+    const slow = runner({
+      post: async () => {
+        posting = true;
+        await held;
+        throw new UpstreamStatusError(422, '', undefined);
+      },
+    });
+    const run = slow.run(ACCOUNT, NUMBER);
+    await eventually('the first POST has started', () => posting);
+    await abandon(id, 0);
+    failPosts({ kind: 'resetBefore' });
+    const other = runner({ onUnknown: 'resend', confirmMs: 60_000 });
+    await eventually('the second POST is looked up', async () => {
+      await other.run(ACCOUNT, NUMBER);
+      return posts() === 1 && (await find(id)).attempts.length === 1;
+    });
+    answer();
+    await run;
+    expect(await find(id)).toMatchObject({ status: 'relaying' });
   });
 
   it('keeps the known outcome of the POST even if Redis fails until other processes may look up the send', async () => {

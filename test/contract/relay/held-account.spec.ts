@@ -74,7 +74,7 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
     accountOf: () => Promise.resolve({ address: undefined, requestsPerSecond: 100 }),
     takeBudgetToken: (account) => upstream.takeBudgetToken(account, 'send'),
     isHeld: async (account) => (await health.outage(account)) !== undefined,
-    post: (account, send, beginBy, token) => upstream.post(account, send, beginBy, token),
+    post: (...args) => upstream.post(...args),
   };
   const lanes = new LaneRunner(
     harness.sends,
@@ -168,6 +168,19 @@ describe('sends of an account whose key upstream refuses', () => {
     await untilBack(probe);
     await lanes.run(ACCOUNT, ONE);
     expect(texts()).toEqual(['n3', 'n4']);
+  });
+
+  it('are not held by three 403 answers if upstream accepted a send between them', async () => {
+    const { lanes } = process();
+    const refused = { kind: 'status', status: 403 };
+    const faults = [refused, refused, { kind: 'slow', delayMs: 0 }, refused, refused];
+    for (const fault of faults) harness.control('faults', { match: { method: 'POST' }, fault });
+    const ids: string[] = [];
+    for (const [i] of faults.entries()) ids.push(await accept(ONE, `n${i}`));
+    await lanes.run(ACCOUNT, ONE);
+    const statuses = (await Promise.all(ids.map(find))).map(({ status }) => status);
+    expect(statuses).toEqual(['failed', 'failed', 'accepted', 'failed', 'failed']);
+    expect(await upstreamEvents()).toEqual([]);
   });
 
   it('are attempted at growing intervals if upstream refuses only POSTs, which limits the number of events and requests', async () => {

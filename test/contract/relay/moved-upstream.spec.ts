@@ -3,10 +3,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
-import { StoreBackedSendService } from '#relay';
-import { hashOfUpstreamAddress, type UpstreamAddress } from '#upstream';
+import { RedisUpstreamHealth, StoreBackedSendService } from '#relay';
+import {
+  BudgetedUpstream,
+  hashOfUpstreamAddress,
+  RedisRequestBudget,
+  type UpstreamAccount,
+  type UpstreamAddress,
+} from '#upstream';
 import { fieldsKeptAcrossTransitions } from '../../../libs/relay/src/send/send-record.js';
 import { eventually } from '../../support/eventually.js';
+import { AccountSender } from '../../../apps/worker/src/relay/account-sender.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import { ACCOUNT, type FeedHarness } from '../feed/feed-harness.js';
 import { NO_HINTS, NUMBER, WithLane } from './with-lane.js';
@@ -52,6 +59,16 @@ class MovableAccount {
         harness.upstream.send({ ...harness.address, baseUrl: this.baseUrl }, send, limit),
     });
     await runner.run(ACCOUNT, NUMBER);
+  }
+
+  /** Returns the worker's sender, which posts to the present address. */
+  sender(): AccountSender {
+    const { address, upstream, redis, prefix, logger } = this.harness;
+    const find = (): Promise<UpstreamAccount> =>
+      Promise.resolve({ ...address, baseUrl: this.baseUrl, requestsPerSecond: 100 });
+    const budget = new RedisRequestBudget(redis, prefix);
+    const health = new RedisUpstreamHealth(redis, prefix);
+    return new AccountSender(new BudgetedUpstream(upstream, find, budget, health, logger), () => undefined);
   }
 
   async status(id: string): Promise<string | undefined> {
@@ -122,6 +139,22 @@ describe('before the first read of the contact list at a new upstream address of
         server.closeAllConnections();
         server.close();
       }
+    },
+  );
+
+  it.each([{ kind: 'status', status: 500 }, { kind: 'resetBefore' }])(
+    'a send that was stored for another address is not posted if the contact list cannot be read (fault: %j)',
+    async (fault) => {
+      const { harness } = here;
+      const account = new MovableAccount(harness);
+      const upstream = hashOfUpstreamAddress('http://127.0.0.1:9/v1');
+      const createdAt = Date.now() - 61_000;
+      await harness.sends.insert(ACCOUNT, { ...ORDER, id: 'snd_1', createdAt, upstream });
+      harness.control('faults', { match: { method: 'GET' }, fault, times: 'always' });
+      await account.run();
+      expect(harness.countRequests(/^GET /)).toBe(1);
+      expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'queued', attempts: [] });
+      expect(posts(harness.simulator)).toBe(0);
     },
   );
 
@@ -200,6 +233,27 @@ describe('after the upstream address was changed to that of another service,', (
       });
       expect(await account.status(held)).toBe('accepted');
       expect(posts(harness.simulator)).toBe(0);
+    });
+  });
+
+  it('a send is not posted to the other service even if the address changes after the check and right before the POST', async () => {
+    const { harness } = here;
+    await withOtherService(async (other) => {
+      const account = new MovableAccount(harness);
+      harness.createContact('+15550001111');
+      await harness.list.poll(ACCOUNT);
+      const id = await account.accept();
+      const sender = account.sender();
+      const runner = here.runner({
+        addressOf: account.addressOf,
+        post: (...post) => {
+          account.to(other.baseUrl);
+          return sender.post(...post);
+        },
+      });
+      await runner.run(ACCOUNT, NUMBER);
+      expect(await account.intake.find(ACCOUNT, id)).toMatchObject({ status: 'unknown', attempts: [] });
+      expect([posts(harness.simulator), posts(other.simulator)]).toEqual([0, 0]);
     });
   });
 

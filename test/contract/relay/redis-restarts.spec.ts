@@ -223,18 +223,51 @@ describe('a send', () => {
     expect(expirable.map(({ record }) => record.order.id)).toEqual([id]);
   });
 
-  it('that a worker read before a Redis restart cannot be posted by that worker after the restart', async () => {
+  it.each([
+    ['marks the send and takes a token of the budget in one step', {}],
+    [
+      'waits for a token of the budget, and then marks the send',
+      { fence: () => Promise.resolve({ kind: 'unusual' } as const) },
+    ],
+  ])(
+    'that a worker read before a Redis restart is not posted by that worker after the restart, if the worker %s',
+    async (_, replaced) => {
+      const { sends } = relay.harness;
+      const id = await accept();
+      const before = await memory();
+      const heads = [await sends.laneHead(ACCOUNT, NUMBER)];
+      await relayUntil(id, 'accepted');
+      await before.restore(relay.redis);
+      const laneHead: typeof sends.laneHead = (...lane) =>
+        heads.length > 0 ? Promise.resolve(heads.pop()) : sends.laneHead(...lane);
+      await runner({ store: relay.storeWith({ ...replaced, laneHead }) }).run(ACCOUNT, NUMBER);
+      expect(heads).toEqual([]);
+      expect(posts()).toBe(1);
+      await relayUntil(id, 'sent');
+      expect(texts()).toEqual(['Hi']);
+    },
+  );
+
+  it('that a worker read before a Redis restart is not expired by that worker after the restart', async () => {
+    const { sends } = relay.harness;
     const id = await accept();
     const before = await memory();
-    const stale = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
+    const stale = await sends.expirableSends(ACCOUNT, 0, 10);
+    expect(stale).toHaveLength(1);
     await relayUntil(id, 'accepted');
     await before.restore(relay.redis);
-    // A worker that read the send before the restart must not continue.
-    const { record } = stale ?? {};
-    if (record === undefined) throw new Error('the lane is empty');
-    const posting = { ...record.state, phase: 'posting' } as const;
-    const fence = { transition: 'fenced', state: posting, redisRun: 'mustMatch' } as const;
-    expect(await relay.harness.sends.apply(ACCOUNT, record, fence)).toBeUndefined();
+    const store = relay.storeWith({ expirableSends: () => Promise.resolve(stale) });
+    await rounds({ maxAgeMs: 0, store }).expire(ACCOUNT);
+    expect(await find(id)).toMatchObject({ status: 'queued' });
+  });
+
+  it('that was queued before a Redis restart is looked up until a POST from before the restart has ended, even if the confirmation period is shorter', async () => {
+    const id = await accept();
+    await (await memory()).restore(relay.redis);
+    await runner({ confirmMs: 1 }).run(ACCOUNT, NUMBER);
+    const { state } = (await relay.harness.sends.find(ACCOUNT, id)) ?? {};
+    expect(state).toMatchObject({ phase: 'looking', thenPost: true });
+    expect(state?.lookLeftMs).toBeGreaterThan(relay.settings.postTimeoutMs);
   });
 
   it('that was queued before a Redis restart causes one warning per process and restart, not one per send', async () => {

@@ -111,11 +111,16 @@ export class WithLane {
   /** Returns the periodic rounds of the relay, as in a process of their own. */
   readonly rounds = ({
     jobs = NO_HINTS,
+    store = this.harness.sends,
     ...settings
-  }: Partial<RelaySettings> & { jobs?: RelayJobs } = {}): PeriodicRelayTasks => {
-    const { sends, lookup, blobs } = this.harness;
-    return new PeriodicRelayTasks(sends, lookup, blobs, jobs, this.with(settings));
+  }: Partial<RelaySettings> & Pick<Overrides, 'jobs' | 'store'> = {}): PeriodicRelayTasks => {
+    const { lookup, blobs } = this.harness;
+    return new PeriodicRelayTasks(store, lookup, blobs, jobs, this.with(settings));
   };
+
+  /** Returns the store with some operations replaced. */
+  readonly storeWith = (replaced: Partial<RelayStore>): RelayStore =>
+    Object.assign(Object.create(this.harness.sends) as RelayStore, replaced);
 
   /** Accepts a send to the recipient: a text, unless a file is given. Returns the send's id. */
   readonly accept = async (send: Partial<NewSend> = {}): Promise<string> => {

@@ -9,6 +9,7 @@ import {
   UpstreamConnectionLostError,
   UpstreamIsTidingsError,
   UpstreamReplyUnreadableError,
+  UpstreamRequestNotSentError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnavailableError,
@@ -308,6 +309,17 @@ describe('requests for an account whose upstream address is the address of a Tid
       await expectNoMoreRequests(one);
     },
   );
+});
+
+describe('a POST that only one upstream address may receive', () => {
+  it('is not sent if the account has another address now', async () => {
+    const one = make();
+    const to = (expected: string): Promise<void> => one.post('a', send, undefined, undefined, expected);
+    await expect(to('hash of another address')).rejects.toThrow(UpstreamRequestNotSentError);
+    expect(requests).toBe(0);
+    await to(await one.addressOf('a'));
+    expect(requests).toBe(1);
+  });
 });
 
 describe('a probe of an unavailable upstream', () => {
