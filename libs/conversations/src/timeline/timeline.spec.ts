@@ -231,6 +231,14 @@ describe('A timeline of messages that upstream lists in no order', () => {
     expect(account.requests).toBeGreaterThan(requests);
   });
 
+  it('keeps the messages of each account separate, even if two accounts have a contact with the same id', () => {
+    const readings = new UnsortedMessageListCache();
+    const reading = readings.begin('a', CONTACT_ID, 'cursor');
+    expect(readings.get('b', CONTACT_ID)).toBeUndefined();
+    readings.drop('b', CONTACT_ID);
+    expect(readings.get('a', CONTACT_ID)).toBe(reading);
+  });
+
   it('reads all messages again if the event log no longer contains all events since the read began', async () => {
     const account = accountWith(50, { order: 'unsorted', maxLimit: 20 });
     const timeline = new Timeline(account);
