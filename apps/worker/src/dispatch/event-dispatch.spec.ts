@@ -1,6 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { type LoggedEvent, RedisEventLog, RedisEventLogNotifier } from '#events';
 import {
+  eventLogReaderLeaseRedisKey,
+  type LoggedEvent,
+  type ReaderLease,
+  RedisEventLog,
+  RedisEventLogNotifier,
+} from '#events';
+import {
+  accountKeys,
   closeRedis,
   createLogger,
   newId,
@@ -19,6 +26,8 @@ let prefix: string;
 let log: RedisEventLog;
 let dispatch: EventDispatch;
 let dispatched: string[];
+/** The leases under which events were dispatched, each with the token that held the event log in Redis then. */
+let leases: { given: ReaderLease | undefined; holder: string | null }[];
 /** The account whose next dispatch blocks until this is cleared. */
 let blockedAccount: string | undefined;
 /** How often a dispatch was refused, and how many more will be. */
@@ -34,7 +43,7 @@ beforeEach(() => {
   redis = open();
   prefix = `test-${newId('req')}`;
   log = new RedisEventLog(redis, prefix);
-  [dispatched, blockedAccount, refusals] = [[], undefined, { past: 0, left: 0 }];
+  [dispatched, leases, blockedAccount, refusals] = [[], [], undefined, { past: 0, left: 0 }];
   dispatch = dispatchOn(redis);
 });
 afterEach(async () => {
@@ -47,7 +56,9 @@ const open = (): RedisClient => openRedis(parseRedisAddress(server.url), 'patien
 
 function dispatchOn(connection: RedisClient): EventDispatch {
   const dispatcher = {
-    dispatch: async (account: string, events: readonly LoggedEvent[]): Promise<void> => {
+    dispatch: async (account: string, events: readonly LoggedEvent[], given?: ReaderLease): Promise<void> => {
+      const holder = await connection.get(eventLogReaderLeaseRedisKey(accountKeys(prefix, account)));
+      leases.push({ given, holder });
       await eventually('the account is no longer blocked', () => blockedAccount !== account);
       if (refusals.left > 0) {
         refusals = { past: refusals.past + 1, left: refusals.left - 1 };
@@ -136,4 +147,14 @@ it('the event dispatch acknowledges an event only after its deliveries are creat
   dispatch = dispatchOn(redis);
   dispatch.added('a');
   await eventually('the event is dispatched by the other process', () => dispatched.includes('a 1'));
+});
+
+it('the event dispatch creates deliveries only under its lease on the event log, so that no deliveries are created after another process took over the log', async () => {
+  dispatch.added('a');
+  for (const revision of [1, 2]) {
+    await append('a', revision);
+    await eventually('the event is dispatched', () => dispatched.includes(`a ${revision}`));
+  }
+  expect(leases.length).toBeGreaterThanOrEqual(2);
+  for (const { given, holder } of leases) expect(given).toEqual({ token: holder, leaseMs: 5_000 });
 });
