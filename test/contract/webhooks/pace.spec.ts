@@ -252,6 +252,16 @@ describe('an overloaded webhook', () => {
     expect(await byHand.slots()).toBe(20);
   });
 
+  it('waits for the longest Retry-After of its concurrent attempts', async () => {
+    const byHand = await ByHand.of(3);
+    const [long, short] = [await byHand.claim(1), await byHand.claim(1)];
+    await byHand.settle(long, 'slower', { pauseMs: 60_000 });
+    await byHand.settle(short, 'slower', { pauseMs: 1_000 });
+    const { deliveries, waitMs } = await byHand.claim();
+    expect(deliveries).toEqual([]);
+    expect(waitMs).toBeGreaterThan(50_000);
+  });
+
   it('receives nothing until the Retry-After of a 429 reply has passed, and then all deliveries', async () => {
     const at: number[] = [];
     const to = await receiver((_, count) => {
