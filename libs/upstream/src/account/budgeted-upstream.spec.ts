@@ -4,7 +4,12 @@ import { createLogger, pause } from '#platform';
 import { BudgetedUpstream } from './budgeted-upstream.js';
 import { FAILURES_UNTIL_BREAKER_OPENS } from './circuit-breaker.js';
 import type { ContactReader } from '../reply/contact-list.js';
-import { type AdaptiveBudget, BudgetExhaustedError } from '../budget/request-budget.js';
+import {
+  type AdaptiveBudget,
+  BUDGET_TOKEN_TTL_MS,
+  BudgetExhaustedError,
+  type RequestClass,
+} from '../budget/request-budget.js';
 import {
   UpstreamConnectionLostError,
   UpstreamIsTidingsError,
@@ -78,13 +83,15 @@ const health: UpstreamHealth = {
     return written(undefined);
   },
 };
+const noteTaken = (account: string, rate: number, kind: RequestClass, unused = 0): void =>
+  void asked.push(`${account} ${rate} ${kind}${unused === 0 ? '' : `, returns ${unused}`}`);
 const budget: AdaptiveBudget = {
-  tryAcquire: (account, rate, kind) => {
-    asked.push(`${account} ${rate} ${kind}`);
+  tryAcquire: (account, rate, kind, unused) => {
+    noteTaken(account, rate, kind, unused);
     return Promise.resolve({ waitMs: 0, requestedAt: performance.now() });
   },
-  acquire: (account, rate, kind) => {
-    asked.push(`${account} ${rate} ${kind}`);
+  acquire: (account, rate, kind, _, unused) => {
+    noteTaken(account, rate, kind, unused);
     return Promise.resolve(performance.now());
   },
   returnToken: () => Promise.resolve(),
@@ -331,7 +338,7 @@ describe('a probe of an unavailable upstream', () => {
     expect([requests, asked, outages.size]).toEqual([1, ['a 10 send'], 0]);
   });
 
-  it('takes another token if its token expires while the connection is opened', async () => {
+  it('returns its token and takes another one if the token expires while the connection is opened', async () => {
     during('away');
     const slowToConnect: Upstream = {
       ...upstream,
@@ -342,7 +349,7 @@ describe('a probe of an unavailable upstream', () => {
       },
     };
     await new BudgetedUpstream(slowToConnect, find, budget, health, silent).probe('a');
-    expect([requests, asked]).toEqual([1, ['a 10 send', 'a 10 send']]);
+    expect([requests, asked]).toEqual([1, ['a 10 send', 'a 10 send, returns 1']]);
   });
 
   it('makes no request if the outage has ended', async () => {
@@ -396,6 +403,29 @@ describe('the budget of an account', () => {
     await one.takeBudgetToken('a', 'send');
     await one.post('a', send);
     expect(asked).toEqual(['a 10 read', 'a 10 more', 'a 10 send']);
+  });
+
+  it('gives reads of API callers tokens of their own class, behind sends', async () => {
+    const one = make();
+    await one.readContactsText('a', []);
+    await one.readMessagesText('a', 'c', []);
+    expect(asked).toEqual(['a 10 read', 'a 10 read']);
+  });
+
+  it.each([
+    ['a poll', (one: BudgetedUpstream) => one.takeBudgetToken('a', MORE)],
+    ['a send', (one: BudgetedUpstream) => one.takeBudgetToken('a', 'send')],
+    [
+      'a send that took its token together with its mark',
+      (one: BudgetedUpstream) =>
+        Promise.resolve(one.budgetTokenCheckOf('a', performance.now() - BUDGET_TOKEN_TTL_MS - 1, 'send')),
+    ],
+  ])('gets exactly one token back for each expired token of %s', async (_, take) => {
+    const renew = await take(make());
+    asked = [];
+    while (renew.isExpired?.() === false) await pause(5);
+    await renew();
+    expect(asked).toEqual([expect.stringContaining(', returns 1')]);
   });
 
   it('is lowered by each 429 answer and raised by each successful answer', async () => {
