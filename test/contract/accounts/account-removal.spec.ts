@@ -127,6 +127,8 @@ describe.each([
     try {
       await expect(redis.set(`${prefix}:more`, 'x')).rejects.toThrow(/OOM/);
       await eventually('the id of the account is free', async () => (await store.listRemoved()).length === 0);
+      // The worker still holds the lease of the erasure.
+      await worker.stop();
       expect(await keysOf('a')).toEqual([]);
     } finally {
       for (const node of masters()) await node.config('SET', 'maxmemory', '0');
@@ -217,6 +219,23 @@ describe.each([
     wake();
     expect(await paused).toBeUndefined();
     expect(await everything()).toEqual(before);
+  });
+
+  it('deletes no file of a new account with the same id, even if the new account was created while files were listed', async () => {
+    await removed('a');
+    const put = async (): Promise<string> =>
+      (await blobs.put('a', Readable.from([Buffer.from('of the new account')]), 100)).id;
+    let file: string | undefined;
+    const slow: Pick<BlobStore, 'list' | 'remove'> = {
+      list: async (...args) => {
+        for (const account of await store.listRemoved()) await store.forgetRemoval(account);
+        file ??= await put();
+        return blobs.list(...args);
+      },
+      remove: (id) => blobs.remove(id),
+    };
+    await new AccountRemoval(store, erasure(), slow, SHARED, { lateMs: LATE_MS }, logger).look();
+    expect((await blobs.list('a', '', 10)).map(({ id }) => id)).toContain(file);
   });
 
   it('is performed by only one process at a time, so that no process still erases data when a new account gets the same id', async () => {

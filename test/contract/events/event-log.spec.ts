@@ -424,6 +424,20 @@ describe('event retention', () => {
     expect((await log.read(ACCOUNT, end, 10)).events.map(({ sequence }) => sequence)).toEqual([6]);
   });
 
+  it('during a read invalidates the cursor of the read if an event after the cursor was removed', async () => {
+    const start = await log.end(ACCOUNT);
+    await log.append(ACCOUNT, many(5));
+    await dispatchAll();
+    const xrange = redis.xrange.bind(redis) as unknown as (...range: unknown[]) => Promise<unknown>;
+    const reads = jest.spyOn(redis, 'xrange').mockImplementationOnce((async (...range: unknown[]) => {
+      await log.trim(ACCOUNT, { ...keep, maxCount: 2 });
+      return xrange(...range);
+    }) as never);
+    await expect(log.read(ACCOUNT, start, 10)).rejects.toThrow(CursorExpiredError);
+    expect(reads).toHaveBeenCalled();
+    expect((await all()).map(({ sequence }) => sequence)).toEqual([4, 5]);
+  });
+
   it('that removes all events leaves the log readable: a read without a cursor returns a valid cursor', async () => {
     await log.append(ACCOUNT, many(5));
     await dispatchAll();

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ContactListPoller, type FeedSource, MIN_ABSENCE_UNTIL_DELETED_MS } from '#feed';
 import { accountKeys, type AccountKeys } from '#platform';
 import { RedisBackup } from '../../support/redis-backup.js';
 import { eventually } from '../../support/eventually.js';
@@ -85,6 +86,38 @@ describe('after Redis lost its writes of the last few seconds,', () => {
     await harness.poller(straddling, 'silent', { sweepMs: 0 }).poll(ACCOUNT, contactId);
     await harness.sweep();
     expect(await here.messageEvents()).toEqual(received([lost]));
+  });
+
+  it('a poll of the contact list that began before the loss commits nothing, because events that it relies on may be lost', async () => {
+    const { harness } = here;
+    const { contactId: known } = await here.createKnownContact(0);
+    const before = await RedisBackup.create(harness.redis, harness.prefix);
+    const lost = harness.createContact('+15550002222');
+    await harness.list.poll(ACCOUNT);
+    const { source } = harness;
+    let isRestored = false;
+    const straddling: FeedSource = {
+      ...source,
+      listContacts: async (...args) => {
+        if (!isRestored) {
+          isRestored = true;
+          await before.restore(here.redis);
+          // In the new Redis run, another poll brings the list to the version that the first poll knows.
+          harness.control('contacts/delete', { contactId: lost });
+          harness.control('contacts/edit', { contactId: known, name: 'Known' });
+          await harness.list.poll(ACCOUNT);
+          harness.control('contacts/restore', { contactId: lost });
+          harness.control('contacts/edit', { contactId: lost, name: 'Edited' });
+        }
+        return source.listContacts(...args);
+      },
+    };
+    await new ContactListPoller(harness.store, straddling, MIN_ABSENCE_UNTIL_DELETED_MS).poll(ACCOUNT);
+    const emitted = (await harness.deliveredEvents()).map(({ type, contactId }) => [type, contactId]);
+    expect(emitted).toEqual([
+      ['contact.updated', known],
+      ['contact.created', lost],
+    ]);
   });
 
   it.each(['are lost in a failover of Redis', 'are deleted by a new baseline'] as const)(

@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createLogger, newId, pause } from '#platform';
 import {
   BlobMissingError,
@@ -76,6 +76,28 @@ const chunked = (content: Buffer, size: number): Readable =>
     ),
     { objectMode: false },
   );
+
+describe('a file stored in a directory', () => {
+  it('is flushed to disk before it counts as stored, and then its directory, so that it survives a power failure', async () => {
+    const handle = await open(root);
+    const prototype = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    const flushed: string[] = [];
+    const sync = Reflect.get(prototype, 'sync') as (this: FileHandle) => Promise<void>;
+    jest.spyOn(prototype, 'sync').mockImplementation(async function (this: FileHandle) {
+      const found = await this.stat();
+      flushed.push(found.isDirectory() ? 'directory' : `${found.size} bytes`);
+      await sync.call(this);
+    });
+    try {
+      await new FileBlobStore(root).put(ACCOUNT, Readable.from([Buffer.alloc(10)]), 10);
+    } finally {
+      jest.restoreAllMocks();
+    }
+    // First of all, the new directory of the account.
+    expect(flushed).toEqual(['directory', '10 bytes', 'directory']);
+  });
+});
 
 describe.each(KINDS)('a file stored in %s', (_, kind) => {
   let store: BlobStore;

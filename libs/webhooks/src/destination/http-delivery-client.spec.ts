@@ -224,6 +224,16 @@ describe('the connection to a receiver', () => {
     expect(seen.connections).toBe(0);
   });
 
+  it('is closed before a byte of the request is sent if the operating system connects to another address than the checked one', async () => {
+    const { port, seen } = await receiver((_, response) => response.end());
+    // A connection to this address reaches the machine itself, at another address.
+    const client = clientFor('0.0.0.0/32', () => Promise.resolve(['0.0.0.0']));
+    expect((await post(client, `http://elsewhere.example:${port}/`)).error).toMatch(
+      /127\.0\.0\.1 is not public/,
+    );
+    expect(seen.paths).toEqual([]);
+  });
+
   it('does not use the proxy that an environment variable configures', async () => {
     const proxy = await receiver((_, response) => response.end());
     const { port, seen } = await receiver((_, response) => response.end());
