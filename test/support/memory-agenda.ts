@@ -2,7 +2,15 @@ import type { Agenda, AgendaTask, AgendaTime, ScheduledTask, DueTasks, ClaimedTa
 
 const keyOf = ({ round, account }: AgendaTask): string => `${round} ${account}`;
 
-/** An {@link Agenda} in memory for tests. A task with a later time becomes due only when the test makes it due. */
+/** A claimed task and the end of its lease, by `performance.now()`. */
+interface Claim extends ClaimedTask {
+  leaseEnd: number;
+}
+
+/**
+ * An {@link Agenda} in memory for tests, which keeps the rules that `agenda.spec.ts` checks. A task with a later time
+ * becomes due only when the test makes it due.
+ */
 export class MemoryAgenda implements Agenda {
   /** Each task with its requested time. */
   readonly tasks = new Map<string, ScheduledTask>();
@@ -10,7 +18,7 @@ export class MemoryAgenda implements Agenda {
   /** Number of times that the other workers were woken. */
   wakeUps = 0;
   private claims = 0;
-  private readonly taken = new Map<string, ClaimedTask>();
+  private readonly taken = new Map<string, Claim>();
 
   schedule(tasks: readonly ScheduledTask[]): Promise<void> {
     for (const task of tasks) {
@@ -22,16 +30,24 @@ export class MemoryAgenda implements Agenda {
   }
 
   addMissing(tasks: readonly ScheduledTask[]): Promise<void> {
-    for (const task of tasks) if (!this.tasks.has(keyOf(task))) this.tasks.set(keyOf(task), task);
+    for (const task of tasks) {
+      const key = keyOf(task);
+      if (!this.tasks.has(key) && !this.taken.has(key)) this.tasks.set(key, task);
+    }
     return Promise.resolve();
   }
 
-  claimDue(count: number): Promise<DueTasks> {
-    const due = [...this.tasks.values()].filter((task) => task.time === 0 && !this.taken.has(keyOf(task)));
-    const tasks = due.slice(0, count).map(({ account, round }) => {
+  claimDue(count: number, leaseMs: number): Promise<DueTasks> {
+    const now = performance.now();
+    const isClaimed = (task: AgendaTask): boolean => (this.taken.get(keyOf(task))?.leaseEnd ?? 0) > now;
+    const requested = [...this.tasks.values()].filter(({ time }) => time === 0);
+    // A task whose lease has ended is due again, whether it was requested since or not.
+    const due = new Map([...requested, ...this.taken.values()].map((task) => [keyOf(task), task]));
+    const free = [...due.values()].filter((task) => !isClaimed(task));
+    const tasks = free.slice(0, count).map(({ account, round }) => {
       this.claims += 1;
       const task = { account, round, claim: String(this.claims) };
-      this.taken.set(keyOf(task), task);
+      this.taken.set(keyOf(task), { ...task, leaseEnd: now + leaseMs });
       this.tasks.delete(keyOf(task));
       return task;
     });
@@ -39,8 +55,12 @@ export class MemoryAgenda implements Agenda {
     return Promise.resolve({ tasks, ...(nextInMs === undefined ? {} : { nextInMs }) });
   }
 
-  renew(tasks: readonly ClaimedTask[]): Promise<void> {
+  renew(tasks: readonly ClaimedTask[], leaseMs: number): Promise<void> {
     this.renewed.push(...tasks.map(keyOf));
+    for (const task of tasks) {
+      const claim = this.claimOf(task);
+      if (claim !== undefined) claim.leaseEnd = performance.now() + leaseMs;
+    }
     return Promise.resolve();
   }
 
@@ -49,8 +69,10 @@ export class MemoryAgenda implements Agenda {
     time: AgendaTime | undefined,
     others: readonly ScheduledTask[] = [],
   ): Promise<number | undefined> {
-    this.taken.delete(keyOf(task));
-    if (time !== undefined) await this.schedule([{ ...task, time }]);
+    if (this.claimOf(task) !== undefined) {
+      this.taken.delete(keyOf(task));
+      if (time !== undefined) await this.schedule([{ ...task, time }]);
+    }
     await this.schedule(others);
     return this.nextInMs();
   }
@@ -61,13 +83,26 @@ export class MemoryAgenda implements Agenda {
   }
 
   remove(tasks: readonly AgendaTask[]): Promise<void> {
-    for (const task of tasks) this.tasks.delete(keyOf(task));
+    for (const task of tasks) {
+      this.tasks.delete(keyOf(task));
+      this.taken.delete(keyOf(task));
+    }
     return Promise.resolve();
   }
 
+  /** Returns the claim of a task, or undefined if the task was removed or claimed again. */
+  private claimOf(task: ClaimedTask): Claim | undefined {
+    const claim = this.taken.get(keyOf(task));
+    return claim?.claim === task.claim ? claim : undefined;
+  }
+
   private nextInMs(): number | undefined {
-    const times = [...this.tasks.values()].map(({ time }) => (typeof time === 'number' ? time : Infinity));
-    const nextInMs = Math.min(...times);
+    const now = performance.now();
+    const times = [...this.tasks.entries()].flatMap(([key, { time }]) =>
+      typeof time === 'number' && !this.taken.has(key) ? [time] : [],
+    );
+    const leases = [...this.taken.values()].map(({ leaseEnd }) => Math.max(leaseEnd - now, 0));
+    const nextInMs = Math.min(...times, ...leases);
     return Number.isFinite(nextInMs) ? nextInMs : undefined;
   }
 

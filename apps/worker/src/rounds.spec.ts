@@ -292,9 +292,9 @@ it('the scheduler of periodic work, if it gets no wake-ups, sleeps until the nex
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(void ran.push(id)) });
   let reads = 0;
   const claimDue = agenda.claimDue.bind(agenda);
-  agenda.claimDue = (count) => {
+  agenda.claimDue = (count, leaseMs) => {
     reads += 1;
-    return claimDue(count);
+    return claimDue(count, leaseMs);
   };
   schedule.start();
   await jest.advanceTimersByTimeAsync(1_000);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  type Agenda,
   type AgendaTime,
   closeRedis,
   newId,
@@ -13,6 +14,7 @@ import {
   type ClaimedTask,
 } from '#platform';
 import { eventually } from '../../support/eventually.js';
+import { MemoryAgenda } from '../../support/memory-agenda.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis } from '../../support/redis-server.js';
 import { setBackClock } from '../../support/set-back-clock.js';
@@ -21,15 +23,16 @@ const HOUR_MS = 3_600_000;
 const LEASE_MS = 60_000;
 
 describe.each([
-  ['one Redis', startTestRedis],
-  ['a Redis Cluster', startTestCluster],
-])('the task schedule (Redis layout: %s)', (_, start) => {
+  ['the memory of a test', startTestRedis, true],
+  ['one Redis', startTestRedis, false],
+  ['a Redis Cluster', startTestCluster, false],
+])('the task schedule in %s', (_, start, isMemory) => {
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let prefix: string;
-  let agenda: RedisAgenda;
+  let agenda: Agenda;
   /** The agenda of another worker. */
-  let other: RedisAgenda;
+  let other: Agenda;
 
   beforeAll(async () => {
     server = await start();
@@ -42,7 +45,9 @@ describe.each([
   });
   beforeEach(() => {
     prefix = newId('req');
-    [agenda, other] = [new RedisAgenda(redis, prefix, 'poll'), new RedisAgenda(redis, prefix, 'poll')];
+    const memory = new MemoryAgenda();
+    const open = (): Agenda => (isMemory ? memory : new RedisAgenda(redis, prefix, 'poll'));
+    [agenda, other] = [open(), open()];
   });
 
   const at = (account: string, time: AgendaTime): Promise<void> =>
@@ -67,21 +72,6 @@ describe.each([
     expect(await nextInMs()).toBeLessThanOrEqual(LEASE_MS);
     await redis.zadd(`${prefix}:{.agenda-poll}:due`, 'XX', 0, 'look first');
     expect(accountsOf(await take())).toEqual(['first']);
-  });
-
-  it('returns at most the requested number of due tasks, the earliest first, and the time until the next task', async () => {
-    const now = Date.now();
-    await at('late', { atMs: now - 1_000 });
-    await at('later', { atMs: now - 500 });
-    await at('latest', { atMs: now - 200 });
-    await at('not yet', HOUR_MS);
-    const first = await agenda.claimDue(2, LEASE_MS);
-    expect(accountsOf(first.tasks)).toEqual(['late', 'later']);
-    expect(first.nextInMs).toBe(0);
-    const rest = await agenda.claimDue(2, LEASE_MS);
-    expect(accountsOf(rest.tasks)).toEqual(['latest']);
-    expect(rest.nextInMs).toBeGreaterThan(0);
-    expect(rest.nextInMs).toBeLessThanOrEqual(LEASE_MS);
   });
 
   it('returns no task and no due time while the schedule is empty', async () => {
@@ -216,6 +206,39 @@ describe.each([
     expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 
+  it('returns the time until the next task when a task ends', async () => {
+    await at('a', 0);
+    expect(await agenda.complete(await takeOne(), HOUR_MS)).toBe(HOUR_MS);
+    await at('b', 0);
+    const next = await agenda.complete(await takeOne(), undefined, [
+      { account: 'c', round: 'look', time: 500 },
+    ]);
+    expect(next).toBe(500);
+  });
+
+  it('has no next due time after the end of a task if no other task is scheduled', async () => {
+    await at('a', 0);
+    expect(await agenda.complete(await takeOne(), undefined)).toBeUndefined();
+  });
+
+  // The memory agenda has no clock for these.
+  if (isMemory) return;
+
+  it('returns at most the requested number of due tasks, the earliest first, and the time until the next task', async () => {
+    const now = Date.now();
+    await at('late', { atMs: now - 1_000 });
+    await at('later', { atMs: now - 500 });
+    await at('latest', { atMs: now - 200 });
+    await at('not yet', HOUR_MS);
+    const first = await agenda.claimDue(2, LEASE_MS);
+    expect(accountsOf(first.tasks)).toEqual(['late', 'later']);
+    expect(first.nextInMs).toBe(0);
+    const rest = await agenda.claimDue(2, LEASE_MS);
+    expect(accountsOf(rest.tasks)).toEqual(['latest']);
+    expect(rest.nextInMs).toBeGreaterThan(0);
+    expect(rest.nextInMs).toBeLessThanOrEqual(LEASE_MS);
+  });
+
   it('spreads recurring tasks evenly over time, even if they are requested often', async () => {
     const times: number[] = [];
     for (let n = 0; n < 60; n += 1) {
@@ -286,21 +309,6 @@ describe.each([
       await agenda.complete(await takeOne(), 0);
       expect(await wakeUpsBefore(3)).toEqual([0, 0, 0]);
     });
-  });
-
-  it('returns the time until the next task when a task ends', async () => {
-    await at('a', 0);
-    expect(await agenda.complete(await takeOne(), HOUR_MS)).toBe(HOUR_MS);
-    await at('b', 0);
-    const next = await agenda.complete(await takeOne(), undefined, [
-      { account: 'c', round: 'look', time: 500 },
-    ]);
-    expect(next).toBe(500);
-  });
-
-  it('has no next due time after the end of a task if no other task is scheduled', async () => {
-    await at('a', 0);
-    expect(await agenda.complete(await takeOne(), undefined)).toBeUndefined();
   });
 
   it("uses Redis' clock, even if the clock of the process is wrong", async () => {

@@ -282,7 +282,7 @@ describe('An Idempotency-Key', () => {
   it('of an upload in progress causes 409 idempotency_in_progress; a rejected upload frees the key for another request', async () => {
     const upload = (): Promise<Response> =>
       send(form({ phoneNumber: NUMBER }, new Blob(['abc']), 'a.txt'), 'key-5');
-    gateway.sends.reservations.set('key-5', 'another');
+    gateway.sends.reservations.set('default/key-5', 'another');
     const response = await upload();
     expect(response.headers.get('retry-after')).toBe('1');
     expect(await problemOf(response)).toMatchObject({ status: 409, code: 'idempotency_in_progress' });
