@@ -15,14 +15,19 @@ export interface ProductProcess {
   readonly child: ChildProcess;
   /** Everything written to standard output and standard error until now. */
   readonly output: () => string;
-  /** Sends a signal, waits for the end of the process, and returns its exit code. */
+  /**
+   * Sends a signal, waits for the end of the process, and returns its exit code: null if a signal ended the process.
+   * @throws {Error} if the process did not end in time, or was ended by a signal that no test sent, such as SIGABRT when
+   * its memory runs out
+   */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 export type ProductName = 'gateway' | 'worker' | 'simulator';
 
 const START_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 21_000;
+/** Within this time of a signal, each process must end. */
+const STOP_TIMEOUT_MS = 20_000;
 
 /** Starts a process and waits until it reports over IPC that it is ready. */
 export async function startProcess(
@@ -30,6 +35,7 @@ export async function startProcess(
   environment: Readonly<Record<string, string>>,
 ): Promise<ProductProcess> {
   const { child, output } = spawnProduct(name, environment, true);
+  const sent = signalsSentTo(child);
   const port = await new Promise<number>((resolvePort, reject) => {
     const late = setTimeout(() => {
       child.kill('SIGKILL');
@@ -46,7 +52,7 @@ export async function startProcess(
       reject(new Error(`${name} ended with ${String(code)} before it was ready:\n${output()}`));
     });
   });
-  return { port, child, output, stop: (signal = 'SIGTERM') => stop(child, signal) };
+  return { port, child, output, stop: (signal = 'SIGTERM') => stop(child, signal, sent) };
 }
 
 /** Runs a process that exits on its own. Returns its exit code and output. */
@@ -112,17 +118,36 @@ function spawnIn(
   return { child, texts };
 }
 
-async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  if (hasEnded(child)) return child.exitCode;
-  const gone = once(child, 'exit');
-  child.kill(signal);
-  await Promise.race([gone, pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+/** Returns the signals that this process will have sent to a child. */
+function signalsSentTo(child: ChildProcess): ReadonlySet<string> {
+  const sent = new Set<string>();
+  const kill = child.kill.bind(child);
+  child.kill = (signal = 'SIGTERM') => {
+    sent.add(String(signal));
+    return kill(signal);
+  };
+  return sent;
+}
+
+async function stop(
+  child: ChildProcess,
+  signal: NodeJS.Signals,
+  sent: ReadonlySet<string>,
+): Promise<number | null> {
   if (!hasEnded(child)) {
-    child.kill('SIGKILL');
-    await gone;
-    throw new Error(`the process did not end within ${STOP_TIMEOUT_MS} ms of ${signal}`);
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await Promise.race([gone, pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+    if (!hasEnded(child)) {
+      child.kill('SIGKILL');
+      await gone;
+      throw new Error(`the process did not end within ${STOP_TIMEOUT_MS} ms of ${signal}`);
+    }
   }
-  return child.exitCode;
+  const { exitCode, signalCode } = child;
+  if (signalCode !== null && !sent.has(signalCode))
+    throw new Error(`the process was ended by ${signalCode}, which no test sent`);
+  return exitCode;
 }
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
