@@ -90,6 +90,8 @@ describe('the relay while contacts change', () => {
     const seconds = Math.round((performance.now() - began) / 1_000);
     print('Contacts deleted, workers suspended', { seconds, ...disturbances, ...verdict.counts });
     expect(verdict.faults.slice(0, 20)).toEqual([]);
+    const { unknown, ambiguousFaults } = verdict.counts;
+    expect(unknown).toBeLessThanOrEqual(ambiguousFaults + disturbances.deleted + disturbances.held);
     expect(disturbances.suspended).toBe(4);
     expect(Math.min(disturbances.deleted, disturbances.held)).toBeGreaterThan(20);
   }, 540_000);

@@ -154,8 +154,12 @@ describe('a send while upstream is unavailable', () => {
   });
 
   /** Starts a worker that uses this address of upstream. */
+  /** Starts a worker that only relays, so that each connection to the address belongs to the relay. */
   const workerAt = (baseUrl: string): Promise<ProductProcess> =>
-    startProcess('worker', { ...product.environment(), WORKER_PORT: '0', UPSTREAM_BASE_URL: baseUrl });
+    startProcess('worker', {
+      ...product.environment(),
+      ...{ WORKER_PORT: '0', WORKER_ROLES: 'relay', UPSTREAM_BASE_URL: baseUrl },
+    });
 
   /** A port without a listener. */
   async function closedPort(): Promise<string> {
@@ -210,7 +214,7 @@ describe('a send while upstream is unavailable', () => {
     const address = await resettingServer();
     const lost = await workerAt(address.url);
     await eventually(
-      'the worker has connected to the address',
+      'the relay has connected to the address',
       () => Promise.resolve(address.connections() > 0),
       30_000,
     );
