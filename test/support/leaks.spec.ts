@@ -11,11 +11,12 @@ function canaries(): Canaries {
   all.addExchange('/v1/webhooks', { headers: { 'X-Own': 'own-header' } }, { secret: 'whsec_secret' });
   all.addExchange('/v1/accounts', { apiKey: 'upstream-key' }, {});
   all.addExchange('/v1/api-keys', {}, { key: 'tidings_key' });
+  all.addExchange('/v1/tokens', {}, { token: 'tidings_token' });
   return all;
 }
 
 describe('the leak check', () => {
-  it.each([TEXT, 'own-header', 'whsec_secret', 'upstream-key', 'tidings_key'])(
+  it.each([TEXT, 'own-header', 'whsec_secret', 'upstream-key', 'tidings_key', 'tidings_token'])(
     'finds the secret or text "%s" in a log, both plain and within JSON, and does not print it',
     (canary) => {
       for (const line of [canary, JSON.stringify({ canary }), JSON.stringify(JSON.stringify({ canary }))]) {

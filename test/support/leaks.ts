@@ -36,9 +36,10 @@ export class Canaries {
     if (path === '/v1/messages/send') this.addText(message);
     this.addSecret('the upstream key of an account', apiKey);
     for (const value of Object.values(fieldsOf(headers))) this.addSecret('a header of a webhook', value);
-    const { secret, key } = fieldsOf(reply);
+    const { secret, key, token } = fieldsOf(reply);
     this.addSecret('the secret of a webhook', secret);
     this.addSecret('an API key', key);
+    this.addSecret('a token', token);
   }
 
   /** Describes each leak in a log. */
