@@ -83,7 +83,7 @@ describe('a file stored in a directory', () => {
     const prototype = Object.getPrototypeOf(handle) as FileHandle;
     await handle.close();
     const flushed: string[] = [];
-    const sync = Reflect.get(prototype, 'sync') as (this: FileHandle) => Promise<void>;
+    const sync = Reflect.get<FileHandle, 'sync'>(prototype, 'sync');
     jest.spyOn(prototype, 'sync').mockImplementation(async function (this: FileHandle) {
       const found = await this.stat();
       flushed.push(found.isDirectory() ? 'directory' : `${found.size} bytes`);
