@@ -299,7 +299,10 @@ describe('a send whose POST is affected by a fault', () => {
     });
     answer();
     await run;
-    expect(await find(id)).toMatchObject({ status: 'relaying' });
+    const { status, attempts } = await find(id);
+    expect(status).toBe('relaying');
+    // In the order in which they began.
+    expect(attempts.map(({ outcome }) => outcome)).toEqual(['refused', 'ambiguous']);
   });
 
   it('keeps the known outcome of the POST even if Redis fails until other processes may look up the send', async () => {

@@ -11,6 +11,7 @@ import {
   type SendRecord,
   fieldsKeptAcrossTransitions,
   appendAttempt,
+  MAX_ATTEMPTS,
 } from '../send/send-record.js';
 import type { FencedSend } from './fenced-send.js';
 import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup-runner.js';
@@ -230,7 +231,7 @@ export class PostOutcomeRecorder {
       if (!isLookedUp(moved, record) || change.transition === 'ambiguous') {
         await this.store.apply(account, moved, {
           transition: 'attempt_recorded',
-          state: { ...moved.state, attempts: change.state.attempts },
+          state: { ...moved.state, attempts: mergeAttempts(moved.state.attempts, change.state.attempts) },
         });
         return false;
       }
@@ -255,6 +256,16 @@ function isLookedUp({ state }: SendRecord, posted: SendRecord): boolean {
 function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
   const isWaiting = ['scheduled', 'queued'].includes(state.status) || state.phase === 'looking';
   return isWaiting && (state.begunAt ?? 0) < (posted.state.begunAt ?? 0);
+}
+
+/**
+ * Returns the stored attempts together with the newest attempt of `own`, in the order in which they began. Other
+ * attempts may have been stored since `own` was read.
+ */
+function mergeAttempts(stored: readonly SendAttempt[], own: readonly SendAttempt[]): SendAttempt[] {
+  const newest = own.slice(-1);
+  const others = stored.filter(({ at }) => newest[0]?.at !== at);
+  return [...others, ...newest].sort((a, b) => (a.at < b.at ? -1 : 1)).slice(-MAX_ATTEMPTS);
 }
 
 function attemptOf({ state, order }: SendRecord, { outcome, httpStatus, error }: AttemptResult): SendAttempt {
