@@ -17,7 +17,7 @@ export default {
   testPathIgnorePatterns:
     process.env.TIDINGS_LONG === '1'
       ? []
-      : ['<rootDir>/test/(chaos|timing)/', '<rootDir>/test/property/mutants.spec.ts'],
+      : ['<rootDir>/test/(chaos|timing)/', '<rootDir>/test/property/(promise-)?mutants.spec.ts'],
   globalSetup: '<rootDir>/test/jest/build.mjs',
   testRunner: '<rootDir>/test/jest/runner.mjs',
   testSequencer: '<rootDir>/test/jest/sequencer.mjs',

@@ -1,4 +1,4 @@
-// The deliberate fault of this run, if any: TIDINGS_MUTANT contains one mutant of test/property/mutants.ts as JSON.
+// The deliberate fault of this run, if any: TIDINGS_MUTANT contains one mutant of test/property as JSON.
 
 const given = process.env['TIDINGS_MUTANT'];
 

@@ -1,42 +1,18 @@
 /** Tests the property itself: the property must find each of these faults in the product. */
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { type Mutant, MUTANTS } from './mutants.js';
+import { MUTANT_DEADLINE_MS, runWithMutant } from './run-mutant.js';
 
 /** Number of histories after which a mutant counts as not found. */
 const HISTORIES = Number(process.env['TIDINGS_HISTORIES'] ?? 1_000);
-const DEADLINE_MS = 600_000;
 const SEED = 20_260_101;
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
 /** Runs the property in a process of its own. Returns the exit status and the output. */
-async function runProperty(mutant: Mutant): Promise<{ code: number | null; output: string }> {
-  const child = spawn(
-    process.execPath,
-    ['node_modules/jest/bin/jest.js', '--runInBand', 'test/property/feed.property.spec.ts'],
-    {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...process.env,
-        TIDINGS_HISTORIES: String(HISTORIES),
-        TIDINGS_SEED: String(SEED),
-        TIDINGS_MUTANT: JSON.stringify(mutant),
-      },
-      signal: AbortSignal.timeout(DEADLINE_MS),
-    },
-  );
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (part: Buffer) => (output += part.toString()));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
+const runProperty = (mutant: Mutant): Promise<{ code: number | null; output: string }> =>
+  runWithMutant(mutant, 'test/property/feed.property.spec.ts', [], {
+    TIDINGS_HISTORIES: String(HISTORIES),
+    TIDINGS_SEED: String(SEED),
   });
-  return { code, output };
-}
 
 describe('the property test of emitted events', () => {
   it(
@@ -48,7 +24,7 @@ describe('the property test of emitted events', () => {
       expect(output).toContain('histories in');
       expect(code).toBe(0);
     },
-    DEADLINE_MS,
+    MUTANT_DEADLINE_MS,
   );
 
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
@@ -61,6 +37,6 @@ describe('the property test of emitted events', () => {
       expect(verdict).toBeDefined();
       expect(code).toBe(1);
     },
-    DEADLINE_MS,
+    MUTANT_DEADLINE_MS,
   );
 });
