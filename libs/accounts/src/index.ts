@@ -44,7 +44,7 @@ export {
 export { ApiKeyRegistry, type NewApiKey } from './api-key/api-key-registry.js';
 export {
   type AuditEntry,
-  type AuditFrequency,
+  type AuditCategory,
   type AuditLog,
   type AuditPage,
   isAuditLogPosition,

@@ -7,6 +7,7 @@ import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis } from '../../support/redis-server.js';
 
 const DAY_MS = 86_400_000;
+const CATEGORIES = ['admin', 'webhook', 'frequent'] as const;
 const BOUNDS = { maxEntries: 5, retentionMs: 90 * DAY_MS };
 
 describe.each([
@@ -49,17 +50,17 @@ describe.each([
       { ...entryOf('b'), tokenId: 'tok_1' },
       { ...entryOf('c'), subjects: ['x'] },
     ];
-    for (const entry of entries) await log.append('sales', entry, 'rare');
-    await log.append('support', entryOf('other'), 'rare');
+    for (const entry of entries) await log.append('sales', entry, 'admin');
+    await log.append('support', entryOf('other'), 'admin');
     expect(await log.read('sales', 100)).toEqual({ entries: entries.reverse(), next: undefined });
     expect(await shown('support')).toEqual(['other']);
     expect(await log.read('nobody', 100)).toEqual({ entries: [], next: undefined });
   });
 
-  it('returns each entry on exactly one page, although two Redis streams are merged and an entry is added between two pages', async () => {
+  it('returns each entry on exactly one page, although three Redis streams are merged and an entry is added between two pages', async () => {
     const names = ['1', '2', '3', '4', '5', '6', '7', '8'];
     for (const [i, name] of names.entries())
-      await log.append('sales', entryOf(name), i % 2 === 0 ? 'rare' : 'frequent');
+      await log.append('sales', entryOf(name), CATEGORIES[i % 3] ?? 'admin');
     const seen: (string | null)[] = [];
     for (let before: string | undefined, begun = false; !begun || before !== undefined; begun = true) {
       const page = await log.read('sales', 3, before);
@@ -67,7 +68,7 @@ describe.each([
       seen.push(...subjectsOf(page.entries));
       expect(page.next === undefined || isAuditLogPosition(page.next)).toBe(true);
       before = page.next;
-      if (!begun) await log.append('sales', entryOf('new'), 'rare');
+      if (!begun) await log.append('sales', entryOf('new'), 'admin');
     }
     expect(seen).toEqual(names.reverse());
   });
@@ -76,23 +77,35 @@ describe.each([
     const ahead = `${Date.now() + DAY_MS}-7`;
     await redis.xadd(`${prefix}:{sales}:audit`, ahead, 'entry', JSON.stringify(entryOf('ahead')));
     await log.append('sales', entryOf('later'), 'frequent');
-    await log.append('sales', entryOf('last'), 'rare');
+    await log.append('sales', entryOf('last'), 'admin');
     expect(await shown()).toEqual(['last', 'later', 'ahead']);
   });
 
-  it('has separate limits for frequent and for rare entries, so that frequent entries never displace rare entries', async () => {
-    await log.append('sales', entryOf('rare'), 'rare');
-    for (let i = 0; i < 12; i += 1) await log.append('sales', entryOf(`frequent ${i}`), 'frequent');
-    expect(await shown()).toEqual([...[11, 10, 9, 8, 7].map((i) => `frequent ${i}`), 'rare']);
-    for (let i = 0; i < 7; i += 1) await log.append('sales', entryOf(`rare ${i}`), 'rare');
+  it('has a limit for each category, so that the entries of one category never displace those of another', async () => {
+    await log.append('sales', entryOf('admin'), 'admin');
+    for (const category of ['webhook', 'frequent'] as const)
+      for (let i = 0; i < 12; i += 1) await log.append('sales', entryOf(`${category} ${i}`), category);
+    const newest = [11, 10, 9, 8, 7];
+    expect(await shown()).toEqual([
+      ...newest.map((i) => `frequent ${i}`),
+      ...newest.map((i) => `webhook ${i}`),
+      'admin',
+    ]);
+    for (let i = 0; i < 7; i += 1) await log.append('sales', entryOf(`admin ${i}`), 'admin');
     expect(await redis.xlen(`${prefix}:{sales}:audit`)).toBe(BOUNDS.maxEntries);
+  });
+
+  it('shows entries about webhooks that an earlier build stored with those about admins', async () => {
+    await redis.xadd(`${prefix}:{sales}:audit`, '*', 'entry', JSON.stringify(entryOf('earlier')));
+    await log.append('sales', entryOf('later'), 'webhook');
+    expect(await shown()).toEqual(['later', 'earlier']);
   });
 
   it('neither shows nor keeps entries that are older than the retention period', async () => {
     const stream = `${prefix}:{sales}:audit`;
     await redis.xadd(stream, `${Date.now() - 91 * DAY_MS}-0`, 'entry', JSON.stringify(entryOf('old')));
     expect(await shown()).toEqual([]);
-    await log.append('sales', entryOf('new'), 'rare');
+    await log.append('sales', entryOf('new'), 'admin');
     expect(await redis.xlen(stream)).toBe(1);
     aheadMs = 91 * DAY_MS;
     expect(await shown()).toEqual([]);
@@ -101,11 +114,12 @@ describe.each([
 
   it('is removed by the erasure of its account', async () => {
     for (const account of ['sales', 'support'])
-      for (const frequency of ['rare', 'frequent'] as const)
-        await log.append(account, entryOf(account), frequency);
+      for (const category of CATEGORIES) await log.append(account, entryOf(account), category);
     await new RedisAccountEraser(redis, prefix).pass('sales', () => Promise.resolve(true));
     const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
     const keys = (await Promise.all(nodes.map((node) => node.keys(`${prefix}:*`)))).flat();
-    expect(keys.sort()).toEqual([`${prefix}:{support}:audit`, `${prefix}:{support}:audit:frequent`]);
+    expect(keys.sort()).toEqual(
+      ['', ':frequent', ':webhook'].map((stream) => `${prefix}:{support}:audit${stream}`),
+    );
   });
 });

@@ -13,7 +13,7 @@ import { type Clock, isRecord, type Logger, newId, withDeadline } from '#platfor
 import { callerOf } from '../auth/caller.js';
 import { AUDIT_LOG, CLOCK, LOGGER } from '../tokens.js';
 import { auditDetailsOf } from './audit-details.js';
-import { type AuditedAction, frequencyOf, hasCheckedFields } from './audited-action.js';
+import { type AuditedAction, categoryOf, hasCheckedFields } from './audited-action.js';
 
 /** Metadata of a handler: its action. */
 export const AUDITED = 'tidings:audited';
@@ -79,9 +79,7 @@ export class AuditInterceptor implements NestInterceptor {
     accounts: ReadonlySet<string>,
   ): Promise<void> {
     try {
-      const stored = [...accounts].map((account) =>
-        this.auditLog.append(account, entry, frequencyOf(action)),
-      );
+      const stored = [...accounts].map((account) => this.auditLog.append(account, entry, categoryOf(action)));
       await withDeadline(Promise.all(stored), STORE_TIMEOUT_MS, 'the write to the audit log');
     } catch (error) {
       const { requestId } = entry;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { RedisAuditLog } from '#accounts';
 import { DeadlineError } from '#platform';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
@@ -166,6 +167,27 @@ describe('the audit log', () => {
     }
     const { key } = await makeKey(gateway, { scopes: ['webhooks:manage'] });
     expect((await gateway.fetch('/v1/audit', { key })).status).toBe(403);
+  });
+
+  it('keeps the entries about API keys when a key that may manage webhooks changes a webhook again and again', async () => {
+    const log = new RedisAuditLog(
+      gateway.redis,
+      'tidings',
+      { now: () => Date.now() },
+      {
+        maxEntries: 3,
+        retentionMs: 60_000,
+      },
+    );
+    const bound = [{ provide: AUDIT_LOG, useValue: log }];
+    await using other = await startTestGateway({ redisUrl: redis.url, bound });
+    const { key } = await makeKey(other, { scopes: ['webhooks:manage'] });
+    const made = await other.fetch('/v1/webhooks', { ...json({ url: 'https://w.example/' }), key });
+    const { id } = (await made.json()) as { id: string };
+    for (let i = 0; i < 4; i += 1)
+      await other.fetch(`/v1/webhooks/${id}`, { ...json({}), method: 'PATCH', key });
+    const changes = Array<string>(3).fill('webhook.changed');
+    expect(await actionsOf()).toEqual([...changes, 'api-key.created']);
   });
 
   it('is read page by page, and the error for an invalid parameter names the parameter', async () => {

@@ -1,4 +1,4 @@
-import type { AuditFrequency } from '#accounts';
+import type { AuditCategory } from '#accounts';
 
 /** Actions that the audit log records. */
 export const AUDITED_ACTIONS = [
@@ -33,7 +33,11 @@ export function hasCheckedFields(action: AuditedAction): boolean {
   return HAS_FIELDS.test(action);
 }
 
-/** Returns how often an action is done: programs create tokens and cancel sends in the course of their work, and people sign in. */
-export function frequencyOf(action: AuditedAction): AuditFrequency {
-  return /^(session|token|send)\./.test(action) ? 'frequent' : 'rare';
+/**
+ * Returns the category of an action. Programs create tokens and cancel sends in the course of their work, and people sign
+ * in.
+ */
+export function categoryOf(action: AuditedAction): AuditCategory {
+  if (action.startsWith('webhook.')) return 'webhook';
+  return /^(session|token|send)\./.test(action) ? 'frequent' : 'admin';
 }

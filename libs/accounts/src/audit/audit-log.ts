@@ -31,17 +31,17 @@ export interface AuditPage {
 }
 
 /**
- * How often callers usually do an action. Programs do `frequent` actions as part of their normal work, for example when
- * they create tokens.
+ * Kinds of actions. `admin`: only admins can do them. `webhook`: they concern webhooks. `frequent`: programs do them as
+ * part of their normal work, for example when they create tokens.
  */
-export type AuditFrequency = 'rare' | 'frequent';
+export type AuditCategory = 'admin' | 'webhook' | 'frequent';
 
 /**
- * Stores who did what in each account. The number of entries is limited separately for each frequency, so frequent
- * actions never displace rare ones. The newest entries are kept.
+ * Stores who did what in each account. The number of entries is limited separately for each category, so that a caller
+ * who is no admin cannot displace the entries about admins. The newest entries are kept.
  */
 export interface AuditLog {
-  append(account: string, entry: AuditEntry, frequency: AuditFrequency): Promise<void>;
+  append(account: string, entry: AuditEntry, category: AuditCategory): Promise<void>;
   /**
    * Reads at most `limit` entries of an account, newest first.
    * @param before `next` of the previous page; absent for the first page
@@ -49,7 +49,7 @@ export interface AuditLog {
   read(account: string, limit: number, before?: string): Promise<AuditPage>;
 }
 
-/** Maximum number of audit log entries of an account for each {@link AuditFrequency}: `rare` and `frequent`. */
+/** Maximum number of audit log entries of an account for each {@link AuditCategory}. */
 export const MAX_AUDIT_ENTRIES = 1_000;
 /** Time for which entries of the audit log are kept, in milliseconds. */
 export const AUDIT_RETENTION_MS = 90 * 86_400_000;

@@ -1,8 +1,8 @@
 import { accountKeys, type Clock, LuaScript, type RedisClient } from '#platform';
 import {
   AUDIT_RETENTION_MS,
+  type AuditCategory,
   type AuditEntry,
-  type AuditFrequency,
   type AuditLog,
   type AuditPage,
   MAX_AUDIT_ENTRIES,
@@ -12,7 +12,7 @@ const appendEntryScript = LuaScript.from(import.meta.url, 'lua/append-audit-entr
 
 /** Limits for the stored entries of the audit log. */
 export interface AuditBounds {
-  /** Maximum number of entries of an account for each {@link AuditFrequency}: `rare` and `frequent`. */
+  /** Maximum number of entries of an account for each {@link AuditCategory}. */
   maxEntries: number;
   retentionMs: number;
 }
@@ -26,9 +26,9 @@ interface PlacedEntry {
 }
 
 /**
- * Stores the audit log of each account in two Redis streams: one for rare actions, and one for frequent actions. No
- * id occurs in both streams, so the ids also define the order of entries from different streams. The keys of both
- * streams have the hash tag of the account, so the erasure of the account removes both streams.
+ * Stores the audit log of each account in one Redis stream for each {@link AuditCategory}. No id occurs in two streams,
+ * so the ids also define the order of entries from different streams. The keys of the streams have the hash tag of the
+ * account, so the erasure of the account removes them. Earlier builds store entries about webhooks with those of admins.
  */
 export class RedisAuditLog implements AuditLog {
   constructor(
@@ -38,15 +38,19 @@ export class RedisAuditLog implements AuditLog {
     private readonly bounds = BOUNDS,
   ) {}
 
-  async append(account: string, entry: AuditEntry, frequency: AuditFrequency): Promise<void> {
-    const { rare, frequent } = this.keysOf(account);
-    const keys =
-      frequency === 'rare' ? { entries: rare, others: frequent } : { entries: frequent, others: rare };
-    await appendEntryScript.run(this.redis, keys, {
-      entry: JSON.stringify(entry),
-      maxEntries: this.bounds.maxEntries,
-      retention: this.bounds.retentionMs,
-    });
+  async append(account: string, entry: AuditEntry, category: AuditCategory): Promise<void> {
+    const streams = this.keysOf(account);
+    const entries = streams[category];
+    const others = Object.values(streams).filter((key) => key !== entries);
+    await appendEntryScript.run(
+      this.redis,
+      { entries, others },
+      {
+        entry: JSON.stringify(entry),
+        maxEntries: this.bounds.maxEntries,
+        retention: this.bounds.retentionMs,
+      },
+    );
   }
 
   async read(account: string, limit: number, before?: string): Promise<AuditPage> {
@@ -70,9 +74,9 @@ export class RedisAuditLog implements AuditLog {
     );
   }
 
-  private keysOf(account: string): Record<AuditFrequency, string> {
+  private keysOf(account: string): Record<AuditCategory, string> {
     const key = accountKeys(this.prefix, account);
-    return { rare: key('audit'), frequent: key('audit', 'frequent') };
+    return { admin: key('audit'), webhook: key('audit', 'webhook'), frequent: key('audit', 'frequent') };
   }
 }
 

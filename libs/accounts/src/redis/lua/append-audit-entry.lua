@@ -1,7 +1,7 @@
 --- Appends an entry to the audit log of an account, and removes the entries beyond the bounds.
--- The id of the entry is above the ids of both streams, so that the entries of both have one order.
--- @key entries      Stream of the account's entries of one frequency.
--- @key others       Stream of the account's entries of the other frequency.
+-- The id of the entry is above the ids of all streams, so that the entries of all have one order.
+-- @key entries      Stream of the account's entries of one category.
+-- @keys others      Streams of the account's entries of the other categories.
 -- @arg entry        The entry as JSON.
 -- @arg max_entries  Maximum number of entries of the stream.
 -- @arg retention    Time for which entries are kept, in ms.
@@ -10,7 +10,9 @@
 
 local now = now_ms()
 local ms, count = now, 0
-for _, stream in ipairs({entries, others}) do
+local streams = {entries}
+for i = others_from, #KEYS do streams[#streams + 1] = KEYS[i] end
+for _, stream in ipairs(streams) do
   local last = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
   if last then
     local last_ms, last_count = string.match(last[1], '(%d+)-(%d+)')
