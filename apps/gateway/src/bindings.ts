@@ -58,6 +58,7 @@ import {
   type AdaptiveBudget,
   HttpUpstream,
   RedisRequestBudget,
+  RedisRequestRateLimiter,
   type Upstream,
   type UpstreamHealth,
   hashOfUpstreamAddress,
@@ -110,8 +111,12 @@ import {
   UPSTREAM_HEALTH,
   VOLATILE_FIELDS,
   CLOCK,
+  TOKEN_READ_LIMITER,
 } from './tokens.js';
 import { webhookBindings } from './webhooks/webhooks.bindings.js';
+
+/** Number of reads of callers with tokens that may go to upstream at once. */
+const TOKEN_READ_BURST = 5;
 
 /** Resources that the process opens before the application is created. */
 export interface OpenedResources {
@@ -179,6 +184,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(UPSTREAM, upstreamMetrics.observe(new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS))),
     value(UPSTREAM_HEALTH, healthOf(opened)),
     readsBinding(logger),
+    value(TOKEN_READ_LIMITER, new RedisRequestRateLimiter(redis, prefix, 'token-reads', TOKEN_READ_BURST)),
     {
       provide: SEND_SERVICE,
       inject: [ACCOUNT_REGISTRY],

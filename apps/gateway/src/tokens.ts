@@ -6,6 +6,8 @@ export const INSTANCE = Symbol('ProcessInstance');
 export const REDIS = Symbol('RedisClient');
 /** Serves callers' reads of contacts and messages from upstream. */
 export const ACCOUNT_UPSTREAM = Symbol('BudgetedUpstream');
+/** Limits the share of the budget that reads of callers with tokens may use. */
+export const TOKEN_READ_LIMITER = Symbol('RequestRateLimiter of token reads');
 /** Reports changes of conversations and sends as they happen. */
 export const CONVERSATION_CHANGES = Symbol('ConversationChanges');
 /** Reads the rows of conversations. */

@@ -31,11 +31,11 @@ export class ContactsController {
   @ApiOkResponse({ schema: { $ref: getSchemaPath('ContactList') }, headers: AGE })
   @ApiProblems('validation_failed', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
   async list(
-    @Caller() { account }: Principal,
+    @Caller() caller: Principal,
     @Query() query: unknown,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
-    return answer(reply, await this.reads.contacts(account, readListQuery(query)));
+    return answer(reply, await this.reads.contacts(caller, readListQuery(query)));
   }
 
   @Get(':id')
@@ -48,12 +48,12 @@ export class ContactsController {
   @ApiOkResponse({ schema: { $ref: getSchemaPath('Contact') }, headers: AGE })
   @ApiProblems('validation_failed', 'not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
   async get(
-    @Caller() { account }: Principal,
+    @Caller() caller: Principal,
     @Param('id') id: string,
     @Query(new InputPipe(NoQuery)) _: NoQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
-    return answer(reply, await this.reads.contact(account, id));
+    return answer(reply, await this.reads.contact(caller, id));
   }
 
   @Get(':id/messages')
@@ -73,7 +73,7 @@ export class ContactsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
     if (!this.access.maySeeContact(caller, id)) throw notFound('contact', id);
-    return answer(reply, await this.reads.messages(caller.account, id, readPageQuery(query, caller)));
+    return answer(reply, await this.reads.messages(caller, id, readPageQuery(query, caller)));
   }
 }
 

@@ -12,6 +12,7 @@ import {
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, KEY, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { makeToken } from '../fixtures/tokens.js';
 import { UpstreamReads } from './upstream-reads.js';
 
 let redis: TestRedis;
@@ -345,6 +346,46 @@ describe('A failing upstream', () => {
       new Set([200]),
     );
     await read('/v1/contacts?n=100');
+  });
+});
+
+describe('Reads of callers with tokens', () => {
+  const CONTACT = '/v1/contacts/own/messages';
+  const tokenOf = async (from: TestGateway): Promise<string> =>
+    (await makeToken(from, { scopes: ['messages:read'], contactIds: ['own'] })).token;
+
+  it('are limited to 10 simultaneous ones of a token, and leave the rest to API keys', async () => {
+    const token = await tokenOf(gateway);
+    let release = (): void => undefined;
+    gateway.upstream.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const reads = Array.from({ length: 11 }, (_, i) => gateway.fetch(`${CONTACT}?page=${i + 1}`, { token }));
+    const refused = await Promise.race(reads);
+    expect(refused.headers.get('retry-after')).toBe('5');
+    expect(await problemOf(refused)).toMatchObject({
+      ...{ status: 429, code: 'rate_limited' },
+      detail: 'The token has reached its limit of simultaneous reads from the messaging service.',
+    });
+    const service = gateway.fetch('/v1/contacts/other/messages');
+    await eventually('the read of the API key is running', () =>
+      gateway.upstream.calls.includes('messages other page=1 limit=20'),
+    );
+    release();
+    const statuses = (await Promise.all([...reads, service])).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([...Array<number>(11).fill(200), 429]);
+    await (await gateway.fetch(CONTACT, { token })).text();
+  });
+
+  it('use at most half of the request budget of the account, so that API keys keep the rest', async () => {
+    const environment = { READ_CACHE_MS: '0', UPSTREAM_REQUESTS_PER_SECOND: '0.1' };
+    await using slow = await startTestGateway({ redisUrl: redis.url, environment });
+    const token = await tokenOf(slow);
+    for (let page = 1; page <= 5; page += 1)
+      expect((await slow.fetch(`${CONTACT}?page=${page}`, { token })).status).toBe(200);
+    const refused = await slow.fetch(`${CONTACT}?page=6`, { token });
+    expect(await problemOf(refused)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+    expect((await slow.fetch(`${CONTACT}?page=6`)).status).toBe(200);
   });
 });
 

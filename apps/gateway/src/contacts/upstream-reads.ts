@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { AccountDirectory, Principal } from '#accounts';
 import type { GatewayEnvironment } from '#platform';
 import {
   type BudgetedUpstream,
@@ -7,11 +8,13 @@ import {
   parseContactsById,
   requireValidJson,
   normalizeListReply,
+  type RequestRateLimiter,
   replyPartToJson,
   type UpstreamQuery,
 } from '#upstream';
+import { type CallerLimits, CallerSlots, noSlotProblem } from '../auth/caller-slots.js';
 import { notFound } from '../problems/problem.js';
-import { ACCOUNT_UPSTREAM, ENVIRONMENT } from '../tokens.js';
+import { ACCOUNT_UPSTREAM, ACCOUNTS, ENVIRONMENT, TOKEN_READ_LIMITER } from '../tokens.js';
 import { type CachedReply, type CachedRead, ReadCache } from './read-cache.js';
 
 /** The operations of {@link BudgetedUpstream} that callers' reads need. */
@@ -30,34 +33,55 @@ const RELATIVE = new Set(['.', '..']);
 
 /** Maximum number of simultaneous reads of one account. More reads would only wait for the request budget. */
 const MAX_CONCURRENT_READS = 100;
+/** Limits of simultaneous reads of callers with tokens. Reads that are answered from the cache count too. */
+const TOKEN_READ_LIMITS: CallerLimits = {
+  max: Infinity,
+  maxPerAccount: Infinity,
+  maxPerAccountForTokens: 40,
+  maxPerToken: 10,
+};
+/** Reads of callers with tokens use at most this part of an account's budget of upstream requests. */
+const TOKENS_SHARE_OF_BUDGET = 1 / 2;
+/** Maximum time that a read of a caller with a token waits for that share, in milliseconds. */
+const SHARE_WAIT_MS = 5_000;
 /** Value of `Retry-After` above that number, in milliseconds. */
 const FULL_RETRY_MS = 1_000;
 
-/** Callers' reads of contacts and messages from upstream, within the account's budget. {@link normalizeListReply} adapts the replies. */
+/** Who reads. */
+type Reader = Pick<Principal, 'account' | 'tokenId'>;
+
+/**
+ * Callers' reads of contacts and messages from upstream, within the account's budget. {@link normalizeListReply} adapts the
+ * replies. Callers with tokens get only a part of the budget and of the reads, because a token may be in the hands of anyone
+ * who opens a page.
+ */
 @Injectable()
 export class UpstreamReads {
   private readonly cache: ReadCache;
+  private readonly tokenSlots = new CallerSlots(TOKEN_READ_LIMITS);
   private readonly running = new Map<string, number>();
   private readonly byId = new WeakMap<CachedReply, ReadonlyMap<string, unknown>>();
 
   constructor(
     @Inject(ACCOUNT_UPSTREAM) private readonly upstream: ReadableUpstream,
     @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
+    @Inject(ACCOUNTS) private readonly accounts: AccountDirectory,
+    @Inject(TOKEN_READ_LIMITER) private readonly limiter: RequestRateLimiter,
   ) {
     this.cache = new ReadCache(environment.READ_CACHE_MS);
   }
 
   /** Reads the contact list. @throws {UpstreamError | BudgetExhaustedError} */
-  async contacts(account: string, query: UpstreamQuery): Promise<ReadReply> {
-    const answer = await this.requestContacts(account, query);
+  async contacts(reader: Reader, query: UpstreamQuery): Promise<ReadReply> {
+    const answer = await this.requestContacts(reader, query);
     const { text } = answer.reply;
     const isAsIs = this.environment.CONTACTS_SHAPE === 'upstream';
     return readReplyOf(answer, isAsIs ? requireValidJson(text) : normalizeListReply(text, 'contacts'));
   }
 
   /** Reads one contact from the contact list. @throws {Problem | UpstreamError | BudgetExhaustedError} */
-  async contact(account: string, contactId: string): Promise<ReadReply> {
-    const answer = await this.requestContacts(account, []);
+  async contact(reader: Reader, contactId: string): Promise<ReadReply> {
+    const answer = await this.requestContacts(reader, []);
     const contacts = this.byId.get(answer.reply) ?? parseContactsById(answer.reply.text);
     this.byId.set(answer.reply, contacts);
     const found = contacts.get(contactId);
@@ -66,11 +90,11 @@ export class UpstreamReads {
   }
 
   /** Reads a message page of a contact. @throws {Problem | UpstreamError | BudgetExhaustedError} */
-  async messages(account: string, contactId: string, query: UpstreamQuery): Promise<ReadReply> {
+  async messages(reader: Reader, contactId: string, query: UpstreamQuery): Promise<ReadReply> {
     if (RELATIVE.has(contactId)) throw notFound('contact', contactId);
-    const answer = await this.request(account, ['messages', contactId, query], async () => {
+    const answer = await this.request(reader, ['messages', contactId, query], async () => {
       try {
-        return await this.upstream.readMessagesText(account, contactId, query);
+        return await this.upstream.readMessagesText(reader.account, contactId, query);
       } catch (error) {
         if (isMissingPageError(error)) throw notFound('contact', contactId);
         throw error;
@@ -79,11 +103,41 @@ export class UpstreamReads {
     return readReplyOf(answer, normalizeListReply(answer.reply.text, 'messages'));
   }
 
-  private requestContacts(account: string, query: UpstreamQuery): Promise<CachedRead> {
-    return this.request(account, ['contacts', query], () => this.upstream.readContactsText(account, query));
+  private requestContacts(reader: Reader, query: UpstreamQuery): Promise<CachedRead> {
+    return this.request(reader, ['contacts', query], () =>
+      this.upstream.readContactsText(reader.account, query),
+    );
   }
 
-  private request(
+  /** @throws {Problem} if the caller's token, or the tokens of its account, have too many reads at the same time */
+  private async request(
+    reader: Reader,
+    what: readonly unknown[],
+    request: () => Promise<string>,
+  ): Promise<CachedRead> {
+    const { account, tokenId } = reader;
+    if (tokenId === undefined) return await this.cachedRequest(account, what, request);
+    const slot = this.tokenSlots.acquire(reader);
+    if (!slot.acquired) throw noSlotProblem(slot.full, 'simultaneous reads from the messaging service');
+    try {
+      return await this.cachedRequest(account, what, async () => {
+        await this.waitForShare(account);
+        return await request();
+      });
+    } finally {
+      slot.release();
+    }
+  }
+
+  /** @throws {BudgetExhaustedError} if reads of tokens have used up their share of the budget */
+  private async waitForShare(account: string): Promise<void> {
+    const found = await this.accounts.find(account);
+    // The account was removed meanwhile. The read fails with the reason.
+    if (found === undefined) return;
+    await this.limiter.acquire(account, found.requestsPerSecond * TOKENS_SHARE_OF_BUDGET, SHARE_WAIT_MS);
+  }
+
+  private cachedRequest(
     account: string,
     what: readonly unknown[],
     request: () => Promise<string>,
