@@ -63,6 +63,8 @@ export {
   type SendOrigin,
   SendNotCancellableError,
   SendNotResolvableError,
+  type SendQuota,
+  SendQuotaExceededError,
 } from './send/send-service.js';
 export { StoreBackedSendService } from './send/store-backed-send-service.js';
 export { UpstreamProbe } from './outage/upstream-probe.js';

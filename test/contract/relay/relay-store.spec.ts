@@ -20,6 +20,7 @@ import {
   RedisSendList,
   type SendFilter,
   SendNotCancellableError,
+  SendQuotaExceededError,
   StoreBackedSendService,
 } from '#relay';
 import type { AppliedChange, StateChange } from '../../../libs/relay/src/send/relay-store.js';
@@ -330,6 +331,38 @@ describe('storing a new send', () => {
       expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
     },
   );
+
+  it('with a quota is refused above the maximum number of unfinished sends of the same holder, without using up the idempotency key', async () => {
+    const quota = { holder: 'browser', maxUnfinished: 2 };
+    const accept = async (under?: IdempotencyKey, sendAt?: number): Promise<string> => {
+      const wanted = sendAt === undefined ? request : { ...request, sendAt };
+      return (await intake.accept(ACCOUNT, wanted, under, {}, quota)).id;
+    };
+    const first = await accept(key('first'));
+    const second = await accept(undefined, Date.now() + 60_000);
+    const { length: before } = await keys();
+    await expect(accept(key('third'))).rejects.toThrow(SendQuotaExceededError);
+    expect(await keys()).toHaveLength(before);
+    expect(await accept(key('first'))).toBe(first);
+    await intake.accept(ACCOUNT, request, undefined, {}, { ...quota, holder: 'another' });
+    await intake.accept(ACCOUNT, request);
+
+    await intake.cancel(ACCOUNT, second);
+    const third = await accept(key('third'));
+    await expect(accept()).rejects.toThrow(SendQuotaExceededError);
+    await applyAll(await found(third), 'fenced', 'accepted');
+    await accept();
+  });
+
+  it('with a quota remembers the sends of the holder until a week after they are due', async () => {
+    const WEEK_MS = 7 * 86_400_000;
+    const quota = { holder: 'browser', maxUnfinished: 2 };
+    const sendAt = Date.now() + 4 * WEEK_MS;
+    await intake.accept(ACCOUNT, { ...request, sendAt }, undefined, {}, quota);
+    await intake.accept(ACCOUNT, request, undefined, {}, quota);
+    const [name = ''] = (await keys()).filter((each) => each.includes('quota'));
+    expect(await redis.pexpiretime(name)).toBe(sendAt + WEEK_MS);
+  });
 
   it('with a sendAt keeps the send out of its lane until that time', async () => {
     const { id } = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });

@@ -29,8 +29,12 @@ export function readIdempotencyKey(rawHeaders: readonly string[]): string | unde
  */
 export function storedKeyOf({ keyId, contactIds }: Principal, key: string): string {
   if (contactIds === undefined) return key;
-  const contacts = createHash('sha256')
+  return ['contacts', keyId, contactSetOf(contactIds), key].join('\n');
+}
+
+/** Returns a text that stands for a set of contacts. */
+export function contactSetOf(contactIds: ReadonlySet<string>): string {
+  return createHash('sha256')
     .update(JSON.stringify([...contactIds].sort()))
     .digest('hex');
-  return ['contacts', keyId, contacts, key].join('\n');
 }

@@ -27,7 +27,8 @@ export class MessagesController {
     operationId: 'sendMessage',
     summary: 'Send a message',
     description:
-      'Tidings stores the message before it responds, and relays the message to the messaging service afterwards. `GET /v1/sends/{id}` and the `send.*` events show the outcome of a send.',
+      'Tidings stores the message before it responds, and relays the message to the messaging service afterwards. `GET /v1/sends/{id}` and the `send.*` events show the outcome of a send. ' +
+      'The tokens of one API key that are restricted to the same contacts may have at most 100 sends together that are `scheduled`, `queued` or `relaying`. Further requests get the status 429.',
   })
   @ApiHeader({
     name: 'Idempotency-Key',

@@ -9,6 +9,7 @@ import {
   IdempotencyKeyReusedError,
   type SendService,
   type SendOrigin,
+  SendQuotaExceededError,
 } from '#relay';
 import type { Authenticator } from '../auth/authenticator.js';
 import { noSlotProblem } from '../auth/caller-slots.js';
@@ -23,11 +24,17 @@ import { fingerprintOf } from './fingerprint.js';
 import { readIdempotencyKey, storedKeyOf } from './idempotency-key.js';
 import { KeyReservation } from './key-reservation.js';
 import { MultipartForm } from './multipart-form.js';
+import { quotaOf } from './send-quota.js';
 import { readSendRequest } from './send-request.js';
 import { UploadSlots } from './upload-slots.js';
 
 /** Errors that prove that the send was not stored. */
-const NOT_STORED_ERRORS = [Problem, IdempotencyKeyReusedError, IdempotentRequestInProgressError] as const;
+const NOT_STORED_ERRORS = [
+  Problem,
+  IdempotencyKeyReusedError,
+  IdempotentRequestInProgressError,
+  SendQuotaExceededError,
+] as const;
 
 /** Minimum lifetime of an idempotency key, in hours. */
 const MIN_KEY_LIFETIME_HOURS = 24;
@@ -148,7 +155,7 @@ export class SendAcceptance {
       if (earlier !== undefined) return earlier;
       throw invalid({ field: 'expiresAt', message: 'must be in the future' });
     }
-    return await this.sends.accept(account, send, idempotency, origin);
+    return await this.sends.accept(account, send, idempotency, origin, quotaOf(caller));
   }
 
   /**

@@ -7,6 +7,7 @@ import {
   IdempotencyKeyReusedError,
   SendNotCancellableError,
   SendNotResolvableError,
+  SendQuotaExceededError,
 } from '#relay';
 import {
   BudgetExhaustedError,
@@ -25,6 +26,9 @@ import { isStoreFault } from './store-fault.js';
 
 /** Value of `Retry-After` where upstream gave none, in milliseconds. */
 const UPSTREAM_RETRY_MS = 5_000;
+
+/** Value of `Retry-After` if a caller has too many unfinished sends, in milliseconds. */
+const QUOTA_RETRY_MS = 60_000;
 
 /** Statuses with which upstream asks for a later retry. */
 const RETRYABLE_STATUSES = new Set([429, 503]);
@@ -58,6 +62,15 @@ const RULES: readonly Rule[] = [
     ({ message }) => new Problem('idempotency_in_progress', message, { headers: retryAfter(1_000) }),
   ),
   rule(IdempotencyKeyReusedError, ({ message }) => new Problem('idempotency_key_reused', message)),
+  rule(
+    SendQuotaExceededError,
+    ({ maxUnfinished }) =>
+      new Problem(
+        'rate_limited',
+        `The token has reached its limit of ${maxUnfinished} unfinished sends, which are scheduled, queued or relaying. Cancel some of them, or retry later.`,
+        { headers: retryAfter(QUOTA_RETRY_MS) },
+      ),
+  ),
   rule(SendNotCancellableError, ({ message }) => new Problem('conflict', message)),
   rule(SendNotResolvableError, ({ message }) => new Problem('conflict', message)),
   rule(AccountConflictError, ({ message }) => new Problem('conflict', message)),

@@ -3,7 +3,7 @@ import type { BlobStore } from '#blobs';
 import { FileRemovingRelayStore } from './file-removing-relay-store.js';
 import { LOST_JOB_CHECK_DELAY_MS, RELAY_TASK_NAMES, type RelayHints } from '../jobs/relay-hints.js';
 import type { AppliedChange, InsertResult, NewSendOrder, StateChange } from '../send/relay-store.js';
-import type { IdempotencyKey } from '../send/send-service.js';
+import type { IdempotencyKey, SendQuota } from '../send/send-service.js';
 import type { SendRecord } from '../send/send-record.js';
 import { storageLocationOfSend, type TransitionName } from '../send/send-transitions.js';
 
@@ -32,13 +32,18 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
    * a worker. The schedule is written in the background, perhaps some milliseconds after the send. If the process
    * dies in between, the survey of the account finds the send.
    */
-  override insert(account: string, order: NewSendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
+  override insert(
+    account: string,
+    order: NewSendOrder,
+    idempotency?: IdempotencyKey,
+    quota?: SendQuota,
+  ): Promise<InsertResult> {
     if (order.sendAt === undefined)
       this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
     else this.hints.schedule.announce(account, RELAY_TASK_NAMES.promote, { atMs: order.sendAt });
     if (order.expiresAt !== undefined)
       this.hints.relay.announce(account, RELAY_TASK_NAMES.expire, { atMs: order.expiresAt });
-    return super.insert(account, order, idempotency);
+    return super.insert(account, order, idempotency, quota);
   }
 
   /**

@@ -15,7 +15,12 @@ import {
 } from './redis-message-bindings.js';
 import { readDueSends } from './redis-due-sends.js';
 import { expiryTimeToStore, readExpirableSends } from './redis-send-expiry.js';
-import { laneRedisKeys, redisIndexKeysOfStoredSend, sendIndexRedisKeys } from './redis-send-index.js';
+import {
+  laneRedisKeys,
+  redisIndexKeysOfStoredSend,
+  sendIndexRedisKeys,
+  sendQuotaRedisKey,
+} from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import { RedisLaneStore } from './redis-lane-store.js';
 import { queueDueScheduledSends, readMsUntilNextScheduledSend } from './redis-send-schedule.js';
@@ -32,7 +37,7 @@ import {
   type StateChange,
 } from '../send/relay-store.js';
 import { changedSend } from '../send/changed-send.js';
-import type { IdempotencyKey } from '../send/send-service.js';
+import type { IdempotencyKey, SendQuota } from '../send/send-service.js';
 import { storageLocationOfSend } from '../send/send-transitions.js';
 import {
   isAwaitingMessage,
@@ -48,12 +53,20 @@ import {
 const DROPPED_REASON =
   'The account has more than SEND_RETENTION_MAX sends. This send is removed, although its outcome is unknown.';
 
+
+/** Time for which the sends that count towards a quota are remembered after they are due, in milliseconds. */
+const QUOTA_KEPT_MS = 7 * 86_400_000;
 /**
  * Stores sends in Redis, and their lanes (see {@link RedisLaneStore}). Each send is a hash. Sorted sets hold the times
  * at which sends are due.
  */
 export class RedisRelayStore extends RedisLaneStore implements RelayStore {
-  async insert(account: string, order: NewSendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
+  async insert(
+    account: string,
+    order: NewSendOrder,
+    idempotency?: IdempotencyKey,
+    quota?: SendQuota,
+  ): Promise<InsertResult> {
     const keys = this.keys(account);
     const { createdAt, ...rest } = order;
     const state: Omit<SendState, 'updatedAt'> = {
@@ -72,6 +85,10 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
         lastNumber: sendIndexRedisKeys.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
         pollFacts: keys('polls', 'facts'),
+        quota: sendQuotaRedisKey(keys, quota?.holder ?? ''),
+        statusScheduled: sendIndexRedisKeys.status(keys, 'scheduled'),
+        statusQueued: sendIndexRedisKeys.status(keys, 'queued'),
+        statusRelaying: sendIndexRedisKeys.status(keys, 'relaying'),
         sets: [sendIndexRedisKeys.status(keys, state.status), ...redisIndexKeysOfStoredSend(keys, order)],
         ...laneRedisKeys(keys),
         ...rowRedisKeys(keys),
@@ -91,8 +108,11 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
         run: lastSeenRedisRunId(this.redis),
         preview: this.rowsKept === 'on' ? previewOf(order.message ?? '') : '',
         notice: statusNotice({ order, state }),
+        maxUnfinished: quota?.maxUnfinished ?? '',
+        quotaKept: QUOTA_KEPT_MS,
       },
     );
+    if (reply === 'quotaExceeded') return { kind: 'quotaExceeded' };
     return reply === 'new' ? { kind: 'new' } : parseIdempotencyKeyUse(String(reply));
   }
 

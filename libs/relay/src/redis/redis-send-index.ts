@@ -37,6 +37,14 @@ export function redisIndexKeysOfStoredSend(
 }
 
 /**
+ * Returns the key of the set of the sends that count towards a caller's quota. The set may also contain finished sends.
+ * The holder is hashed, because it may be any text.
+ */
+export function sendQuotaRedisKey(keys: AccountKeys, holder: string): string {
+  return keys('sends', 'quota', createHash('sha256').update(holder).digest('hex'));
+}
+
+/**
  * Keys of the sorted sets about an account's lanes (recipients' queues of sends), under the names that the Lua scripts
  * use.
  */

@@ -1,6 +1,6 @@
 import type { TraceContext } from '#platform';
 import type { IdempotencyKeyUse } from './idempotency-keys.js';
-import type { IdempotencyKey } from './send-service.js';
+import type { IdempotencyKey, SendQuota } from './send-service.js';
 import type { LaneHead, LaneStore } from './lane-store.js';
 import type { TransitionName } from './send-transitions.js';
 import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-record.js';
@@ -55,7 +55,7 @@ export interface AppliedChange extends SendRecord {
 export type NewSendOrder = Omit<SendOrder, 'createdAt'> & Partial<Pick<SendOrder, 'createdAt'>>;
 
 /** The result of storing a send: `new` if the send was stored, otherwise the reason why no new send was stored. */
-export type InsertResult = { kind: 'new' } | IdempotencyKeyUse;
+export type InsertResult = { kind: 'new' } | { kind: 'quotaExceeded' } | IdempotencyKeyUse;
 
 /** The send to which a message belongs. */
 export interface BoundSend {
@@ -88,9 +88,14 @@ export type ExpirableSend = Pick<LaneHead, 'record' | 'now'>;
 export interface RelayStore extends LaneStore {
   /**
    * Stores a send in its recipient's lane (status `queued`) or in the schedule (status `scheduled`), unless the
-   * idempotency key is already in use.
+   * idempotency key is already in use or the quota is used up.
    */
-  insert(account: string, order: NewSendOrder, idempotency?: IdempotencyKey): Promise<InsertResult>;
+  insert(
+    account: string,
+    order: NewSendOrder,
+    idempotency?: IdempotencyKey,
+    quota?: SendQuota,
+  ): Promise<InsertResult>;
 
   /** Returns a send, or undefined if the send does not exist. */
   find(account: string, id: string): Promise<SendRecord | undefined>;

@@ -32,6 +32,21 @@ export class IdempotentRequestInProgressError extends Error {
   }
 }
 
+/** Limits the unfinished sends (`scheduled`, `queued` or `relaying`) of a caller that is not fully trusted. */
+export interface SendQuota {
+  /** Identifies within the account whose sends are counted together. */
+  holder: string;
+  maxUnfinished: number;
+}
+
+/** Thrown if a caller has as many unfinished sends as its {@link SendQuota} allows. Nothing was stored. */
+export class SendQuotaExceededError extends Error {
+  constructor(readonly maxUnfinished: number) {
+    super(`There are already ${maxUnfinished} unfinished sends, which is the limit.`);
+    this.name = 'SendQuotaExceededError';
+  }
+}
+
 /** The send that was stored for a request. */
 export interface Acceptance {
   /** Id of the send. */
@@ -81,13 +96,14 @@ export interface SendService {
   /**
    * Stores a send. A stored send is relayed to upstream, or an event reports why the send was not relayed.
    * @param origin the HTTP request that the send comes from, for log lines and traces
-   * @throws {IdempotencyKeyReusedError | IdempotentRequestInProgressError}
+   * @throws {IdempotencyKeyReusedError | IdempotentRequestInProgressError | SendQuotaExceededError}
    */
   accept(
     account: string,
     request: NewSend,
     idempotency?: IdempotencyKey,
     origin?: SendOrigin,
+    quota?: SendQuota,
   ): Promise<Acceptance>;
 
   /**

@@ -13,6 +13,8 @@ import {
   type ResolveOutcome,
   type SendService,
   type SendOrigin,
+  type SendQuota,
+  SendQuotaExceededError,
   SendNotCancellableError,
   SendNotResolvableError,
 } from './send-service.js';
@@ -43,6 +45,7 @@ export class StoreBackedSendService implements SendService {
     request: NewSend,
     idempotency?: IdempotencyKey,
     origin: SendOrigin = {},
+    quota?: SendQuota,
   ): Promise<Acceptance> {
     const { sendAt: wanted, ...rest } = request;
     // Use Redis' clock, because the POST and the look-ups use the same clock. The clocks of gateways may differ.
@@ -56,7 +59,8 @@ export class StoreBackedSendService implements SendService {
       ...(upstream === undefined ? {} : { upstream }),
       ...origin,
     };
-    const stored = await this.store.insert(account, order, idempotency);
+    const stored = await this.store.insert(account, order, idempotency, quota);
+    if (stored.kind === 'quotaExceeded') throw new SendQuotaExceededError(quota?.maxUnfinished ?? 0);
     if (stored.kind !== 'new') return replayOf(stored);
     if (sendAt === undefined || now === undefined || sendAt < now + ANNOUNCE_WITHIN_MS)
       await this.jobs.wake(account, [order.phoneNumber]);

@@ -17,6 +17,10 @@
 -- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
 -- @key row_revision    Latest revision of a row.
 -- @key numbers         Hash from a phone number to its most likely contact.
+-- @key quota           Set of the sends that count towards the caller's quota; any key without a quota.
+-- @key status_scheduled Set of the scheduled sends.
+-- @key status_queued   Set of the queued sends.
+-- @key status_relaying  Set of the relaying sends.
 -- @keys sets           The set of the send's status, and the sets that list the send until it is removed.
 -- @arg id              The send's id.
 -- @arg order           The unchanging part of the send without the time of the acceptance, as JSON.
@@ -32,20 +36,42 @@
 -- @arg run             Redis run, as the connection last saw it, or '' for the current one.
 -- @arg preview         Beginning of the text, or ''.
 -- @arg notice          The send's status as JSON, for event streams.
--- @reply               'new', 'reused', 'busy', or the id of the send that already owns the idempotency key.
+-- @arg max_unfinished  Maximum number of unfinished sends of the caller, or '' if the caller has no quota.
+-- @arg quota_kept      Time for which the quota remembers its sends after they are due, in ms.
+-- @reply               'new', 'reused', 'busy', 'quotaExceeded', or the id of the send that already owns the
+--                      idempotency key.
 --- @include "includes/send-lanes.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "includes/idempotency.lua"
 --- @include "includes/clock-difference.lua"
 --- @include "@conversations/redis/lua/includes/row-sends.lua"
 
+-- Returns the number of unfinished sends of the quota. The scripts that finish a send do not know the quota.
+local function unfinished_sends()
+  for _, member in ipairs(redis.call('SMEMBERS', quota)) do
+    if not (redis.call('ZSCORE', status_scheduled, member) or redis.call('ZSCORE', status_queued, member)
+      or redis.call('ZSCORE', status_relaying, member)) then
+      redis.call('SREM', quota, member)
+    end
+  end
+  return redis.call('SCARD', quota)
+end
+
 if redis.call('EXISTS', send) == 1 then return 'new' end
 if fingerprint ~= '' then
   local earlier = recall(redis.call('GET', idempotency), fingerprint, owner)
   if earlier then return earlier end
-  redis.call('SET', idempotency, fingerprint .. ' ' .. id, 'PX', idempotency_ms)
 end
 local now = now_ms()
+if max_unfinished ~= '' then
+  local max = tonumber(max_unfinished)
+  if redis.call('SCARD', quota) >= max and unfinished_sends() >= max then return 'quotaExceeded' end
+  local due = send_at == '' and now or tonumber(send_at)
+  local forgotten = math.max(redis.call('PEXPIRETIME', quota), due + tonumber(quota_kept))
+  redis.call('SADD', quota, id)
+  redis.call('PEXPIREAT', quota, whole(forgotten))
+end
+if fingerprint ~= '' then redis.call('SET', idempotency, fingerprint .. ' ' .. id, 'PX', idempotency_ms) end
 local created_at = accepted_at == '' and whole(now) or accepted_at
 
 -- Puts a time in front of the fields of an object.
