@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { refuseForeignPages } from './foreign-pages.js';
 import { verbs } from './control/verbs.js';
 import { InvalidInput, NotFound } from './input-errors.js';
 import type { SimulatorCore } from './simulator-core.js';
@@ -11,7 +12,7 @@ const READABLE = new Set(['ledger', 'state', 'settings', 'faults']);
 
 /**
  * Serves the control API for tests: `POST /_simulator/<verb>` with a JSON body, and GET for verbs that only
- * read. No API key is required. Errors are `{error, field, message}` with status 400 or 404.
+ * read. No API key is required. Errors are `{error, field, message}` with status 400, 403 or 404.
  */
 export function controlApi(
   server: FastifyInstance,
@@ -32,6 +33,7 @@ export function controlApi(
     },
   );
 
+  server.addHook('onRequest', refuseForeignPages);
   server.setErrorHandler(answerControlError);
 
   server.setNotFoundHandler((_request, reply) =>

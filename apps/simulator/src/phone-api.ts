@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { refuseForeignPages } from './foreign-pages.js';
 import { Input } from './input.js';
 import { answerControlError } from './control-api.js';
 import { ID, contactNamed } from './control/verb.js';
@@ -15,6 +16,7 @@ const MAX_UNSENT_BYTES = 1_048_576;
 
 /** Serves the data of the phone page under `/_simulator/phone`. The page's actions use the control verbs. */
 export function phoneApi(server: FastifyInstance, { core }: { core: SimulatorCore }, done: () => void): void {
+  server.addHook('onRequest', refuseForeignPages);
   server.setErrorHandler(answerControlError);
 
   server.get('/contacts', (_request, reply) => {
