@@ -7,6 +7,7 @@ import type { OpenedResources } from './bindings.js';
 import { ApiKeyUseRecorder } from './auth/api-key-use-recorder.js';
 import { useAuthentication } from './auth/authentication.js';
 import { limitBodyMemory } from './auth/body-memory.js';
+import { limitReplyMemory } from './auth/reply-memory.js';
 import { serveConsole } from './console/console-page.js';
 import { serveDocs } from './docs/openapi.js';
 import { createServer } from './http/server.js';
@@ -43,6 +44,7 @@ export async function createGateway(
     app.get(ApiKeyUseRecorder),
   );
   limitBodyMemory(app.getHttpAdapter().getInstance());
+  limitReplyMemory(app.getHttpAdapter().getInstance());
   serveDocs(app);
   serveQueues(app);
   return app;

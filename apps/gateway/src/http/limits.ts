@@ -4,6 +4,8 @@ export const LIMITS = {
   bodyBytes: 1_048_576,
   /** Maximum size of a JSON body that does not count towards the limits for all JSON bodies together. */
   smallBodyBytes: 16_384,
+  /** Maximum size of a response that does not count towards the limits for all responses together. */
+  smallReplyBytes: 65_536,
   /** Maximum size of all headers of a request together. */
   headersBytes: 16_384,
   /** Timeout for the headers of a request. */

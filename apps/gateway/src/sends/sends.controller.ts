@@ -31,7 +31,7 @@ export class SendsController {
     operationId: 'listSends',
     summary: 'List sends, newest first',
     description:
-      'A send must match all given filters. A page may have fewer sends than `limit`, or none, even if more pages follow. On the last page, `next` is null.',
+      'A send must match all given filters. A page may have fewer sends than `limit`, or none, even if more pages follow. A page ends early if its sends would exceed 4 MB. On the last page, `next` is null.',
   })
   @ApiOkResponse({ type: SendsReply })
   @ApiProblems('validation_failed')

@@ -84,6 +84,36 @@ describe('A send', () => {
     }
   });
 
+  it('with long texts is listed on shorter pages of at most 4 MB, and each send is on one of them', async () => {
+    const store = new RedisRelayStore(gateway.redis, 'tidings', clockOfThisMachine);
+    const ids: string[] = [];
+    for (let i = 0; i < 20; i += 1) {
+      const id = newId('snd');
+      const message = '\u{1F44B}'.repeat(65_536);
+      await store.insert('default', {
+        id,
+        phoneNumber: '+14155550123',
+        reference: 'long',
+        type: 'text',
+        message,
+      });
+      ids.unshift(id);
+    }
+    const sizes: number[] = [];
+    const listed: string[] = [];
+    for (let next: string | null = ''; next !== null;) {
+      const reply = await gateway.fetch(
+        `/v1/sends?reference=long&limit=100&cursor=${next}`.replace(/&cursor=$/, ''),
+      );
+      const page = (await reply.json()) as { sends: { id: string }[]; next: string | null };
+      sizes.push(page.sends.length);
+      listed.push(...page.sends.map(({ id }) => id));
+      next = page.next;
+    }
+    expect(sizes).toEqual([15, 5]);
+    expect(listed).toEqual(ids);
+  });
+
   it('cannot be listed by a phone number whose + is not escaped in the URL, and the error says how to write it', async () => {
     const messagesFor = async (query: string): Promise<string[] | undefined> =>
       (await problemOf(await gateway.fetch(query))).errors?.map(({ message }) => message);

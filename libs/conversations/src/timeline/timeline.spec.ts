@@ -91,6 +91,22 @@ describe('The timeline of a long conversation', () => {
   );
 });
 
+describe('A timeline page with long texts', () => {
+  it('ends before its entries exceed 4 million characters, and the next pages have the other entries', async () => {
+    const account = accountWith(0);
+    for (let i = 0; i < 20; i += 1) {
+      const one = fakeMessage(`m${i}`, account.now - (20 - i) * 60_000);
+      const long = { ...one, raw: { ...one.raw, message: 'x'.repeat(500_000) } };
+      account.insert(long);
+      account.commit(long);
+    }
+    account.length = 20;
+    const pages = await all(account);
+    expect(pages.map(({ entries }) => entries.length)).toEqual([7, 7, 6]);
+    expect(pages.flatMap(idsOf)).toEqual(newestFirst(20));
+  });
+});
+
 describe("The end of upstream's list of messages", () => {
   it.each([
     ['the length is not known', { length: 0, fullPage: 0 }],

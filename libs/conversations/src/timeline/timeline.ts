@@ -29,6 +29,12 @@ import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js'
 
 export { MAX_REQUESTS_PER_TIMELINE_PAGE, TIMELINE_PAGE_READ_TIME_LIMIT_MS };
 
+/**
+ * Maximum size of the entries of a page, in characters of JSON. A page has at least one entry, however large. Otherwise,
+ * a few callers that read pages of long texts could use up the memory of the process.
+ */
+const MAX_PAGE_CHARACTERS = 4_000_000;
+
 /** What a timeline reads from. */
 export interface TimelinePorts<S> extends TimelineMessageReaderPorts {
   sends: TimelineSends<S>;
@@ -95,9 +101,9 @@ export class Timeline<S> {
         (edge === undefined || comparePositions(position, edge) >= 0),
     );
     shown.sort((a, b) => comparePositions(b.position, a.position));
-    const page = shown.slice(0, limit);
+    const page = shown.slice(0, countFitting(shown, limit));
     const isPartial = found.isUnavailable;
-    const nextPosition = shown.length > limit ? page.at(-1)?.position : edge;
+    const nextPosition = shown.length > page.length ? page.at(-1)?.position : edge;
     if (nextPosition === undefined || isPartial) return { entries: page, next: undefined, after, isPartial };
     const next = nextCursor(start, nextPosition, found, sends);
     return { entries: page, next: formatTimelineCursor(next), after, isPartial };
@@ -220,6 +226,16 @@ export class Timeline<S> {
         ? page.committed.get(message.messageId)
         : read.get(message.contactId)?.get(message.messageId);
   }
+}
+
+/** Returns how many entries fit on a page: at least one if there is one, and at most `limit`. */
+function countFitting(entries: readonly TimelineEntry<unknown>[], limit: number): number {
+  let characters = 0;
+  const excess = entries.findIndex((entry, i) => {
+    characters += JSON.stringify(entry.kind === 'send' ? entry.send : entry.message).length;
+    return i === limit || (i > 0 && characters > MAX_PAGE_CHARACTERS);
+  });
+  return excess < 0 ? entries.length : excess;
 }
 
 function entryOf<S>(send: TimelineSend<S>, context: PlacementContext): TimelineEntry<S>[] {

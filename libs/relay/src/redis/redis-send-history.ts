@@ -1,6 +1,6 @@
 import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
 import { readSendsOfMessages } from './redis-message-bindings.js';
-import { readSendIds, sendIndexRedisKeys } from './redis-send-index.js';
+import { MAX_SEND_PAGE_SIZE, readSendIds, sendIndexRedisKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import {
   type SendHistory,
@@ -28,8 +28,9 @@ export class RedisSendHistory implements SendHistory {
   ): Promise<SendWithTimesPage> {
     const keys = accountKeys(this.prefix, account);
     const sets = [sendIndexRedisKeys.recipient(keys, phoneNumber)];
-    const { ids, ...page } = await readSendIds(this.redis, sets, limit, before);
-    return { sends: await this.timed(keys, ids), ...page };
+    const limits = { count: limit, size: MAX_SEND_PAGE_SIZE };
+    const { ids, next } = await readSendIds(this.redis, keys, sets, limits, before);
+    return { sends: await this.timed(keys, ids), ...(next === undefined ? {} : { next }) };
   }
 
   async pendingTo(account: string, phoneNumber: string, limit: number): Promise<SendWithTimes[]> {
@@ -38,8 +39,9 @@ export class RedisSendHistory implements SendHistory {
       PENDING.map(async (status) =>
         readSendIds(
           this.redis,
+          keys,
           [sendIndexRedisKeys.status(keys, status), sendIndexRedisKeys.recipient(keys, phoneNumber)],
-          limit,
+          { count: limit },
         ),
       ),
     );

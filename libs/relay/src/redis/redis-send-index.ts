@@ -66,23 +66,56 @@ export function laneRedisKeys(keys: AccountKeys): LaneKeys {
   };
 }
 
+/** A page of ids of sends. */
+export interface SendIdPage {
+  ids: string[];
+  /** Number of each send, in the same order. */
+  numbers: number[];
+  /** Number before which the next page begins. Absent on the last page. */
+  next?: number;
+}
+
+/** Limits of a page of {@link readSendIds}. */
+export interface SendIdPageLimits {
+  count: number;
+  /** Maximum size of the sends as stored, in bytes. The page has at least one send, however large. */
+  size?: number;
+}
+
+/**
+ * Maximum size of the sends on a page, in bytes. Otherwise, a few callers that read pages of long texts could use up the
+ * memory of the process.
+ */
+export const MAX_SEND_PAGE_SIZE = 4_000_000;
+
 /**
  * Reads a page of the ids of the sends that are in all of the given sets, the newest first. If few of the examined
- * sends match, the page is shorter than requested.
+ * sends match, or the sends are large, the page is shorter than requested.
  * @param sets keys of sets from {@link sendIndexRedisKeys}
  * @param before number before which the page begins: `next` of the page before
  */
 export async function readSendIds(
   redis: RedisClient,
+  keys: AccountKeys,
   sets: readonly string[],
-  limit: number,
+  { count, size }: SendIdPageLimits,
   before?: number,
-): Promise<{ ids: string[]; next?: number }> {
+): Promise<SendIdPage> {
   const reply = await listSendsScript.run(
     redis,
     { sets },
-    { before: before ?? '', limit, maxExamined: MAX_EXAMINED },
+    {
+      before: before ?? '',
+      limit: count,
+      maxExamined: MAX_EXAMINED,
+      maxSize: size ?? '',
+      sendPrefix: keys('send', ''),
+    },
   );
-  const { next, ids } = reply as { next: string; ids: string[] };
-  return { ids, ...(next === '' ? {} : { next: Number(next) }) };
+  const { next, entries } = reply as { next: string; entries: string[] };
+  return {
+    ids: entries.filter((_, i) => i % 2 === 0),
+    numbers: entries.filter((_, i) => i % 2 === 1).map(Number),
+    ...(next === '' ? {} : { next: Number(next) }),
+  };
 }

@@ -1,5 +1,5 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { laneRedisKeys, readSendIds, sendIndexRedisKeys } from './redis-send-index.js';
+import { laneRedisKeys, MAX_SEND_PAGE_SIZE, readSendIds, sendIndexRedisKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import type { SendFilter, SendList, SendPage, SendsOverview } from '../send/send-list.js';
 import { toPublicSendWithLookups } from '../send/send-record.js';
@@ -23,14 +23,20 @@ export class RedisSendList implements SendList {
       ...(phoneNumber === undefined ? [] : [sendIndexRedisKeys.recipient(keys, phoneNumber)]),
     ];
     const all = [sendIndexRedisKeys.all(keys)];
-    const { ids, ...page } = await readSendIds(this.redis, sets.length === 0 ? all : sets, limit, before);
+    const { ids, next } = await readSendIds(
+      this.redis,
+      keys,
+      sets.length === 0 ? all : sets,
+      { count: limit, size: MAX_SEND_PAGE_SIZE },
+      before,
+    );
     const records = await readSendRecords(this.redis, keys, ids);
     return {
       // Leave out sends that no longer match the filter, because their status changed after their ids were read.
       sends: records
         .map(toPublicSendWithLookups)
         .filter((send) => status === undefined || send.status === status),
-      ...page,
+      ...(next === undefined ? {} : { next }),
     };
   }
 

@@ -39,7 +39,8 @@ export interface SendsOverview {
 export interface SendList {
   /**
    * Returns a page of the sends that match the filter, newest first. A call examines a limited number of sends,
-   * whatever the filter is.
+   * whatever the filter is. Large sends make a page shorter: it ends before the send with which its sends would exceed
+   * 4 MB.
    * @param before the `next` of the previous page
    */
   list(account: string, filter: SendFilter, limit: number, before?: number): Promise<SendPage>;

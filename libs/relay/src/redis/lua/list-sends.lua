@@ -4,9 +4,11 @@
 -- @arg before        Number in that order before which the page begins, or ''.
 -- @arg limit         Maximum number of sends on the page.
 -- @arg max_examined  Maximum number of sends to examine.
+-- @arg max_size      Maximum size of the sends on the page, as stored, in bytes, or ''. One send may be larger.
+-- @arg send_prefix   Prefix of the Redis keys of sends.
 -- @reply             An array.
 -- @field next        Number before which the next page begins, or '' at the end.
--- @fields ids        Ids of the sends.
+-- @fields entries    Id and number of each send.
 
 local smallest, size = 1, -1
 for i = sets_from, #KEYS do
@@ -19,18 +21,24 @@ local function matches(id)
   end
   return true
 end
+local function size_of(id)
+  local send = send_prefix .. id
+  return redis.call('HSTRLEN', send, 'order') + redis.call('HSTRLEN', send, 'state')
+end
 local max = before == '' and '+inf' or '(' .. before
-local reply, examined, last = {''}, 0, ''
+local reply, found, bytes, examined, last = {''}, 0, 0, 0, ''
 while examined < tonumber(max_examined) do
   local batch = redis.call('ZREVRANGEBYSCORE', KEYS[smallest], max, '-inf', 'WITHSCORES', 'LIMIT', 0, 200)
   if #batch == 0 then return reply end
   for i = 1, #batch, 2 do
     if matches(batch[i]) then
-      if #reply > tonumber(limit) then
+      if max_size ~= '' then bytes = bytes + size_of(batch[i]) end
+      if found == tonumber(limit) or (found > 0 and max_size ~= '' and bytes > tonumber(max_size)) then
         reply[1] = last
         return reply
       end
-      reply[#reply + 1] = batch[i]
+      found = found + 1
+      reply[#reply + 1], reply[#reply + 2] = batch[i], batch[i + 1]
     end
     last = batch[i + 1]
   end
