@@ -1,7 +1,11 @@
 import { expect, it } from '@jest/globals';
 import { MAX_ACCOUNTS } from '#accounts';
+import { MAX_EXAMINED_FOR_TOKENS } from '../../apps/gateway/src/auth/contact-access.js';
+import { REPLY_MEMORY_LIMITS } from '../../apps/gateway/src/auth/reply-memory.js';
+import { TOKEN_READ_LIMITS } from '../../apps/gateway/src/contacts/upstream-reads.js';
 import { WAIT_SETTINGS } from '../../apps/gateway/src/events/wait-settings.js';
 import { LIMITS } from '../../apps/gateway/src/http/limits.js';
+import { MAX_UNFINISHED_SENDS } from '../../apps/gateway/src/messages/send-quota.js';
 import { UPLOAD_LIMITS } from '../../apps/gateway/src/messages/upload-slots.js';
 import { MAX_API_KEYS_OF_ALL_ACCOUNTS } from '../../libs/accounts/src/api-key/stored-api-key.js';
 import { MAX_REPLAYED_EVENTS } from '../../libs/webhooks/src/dispatch/event-replayer.js';
@@ -10,6 +14,7 @@ import { read } from './pages.js';
 const count = (n: number): string => n.toLocaleString('en-US');
 const seconds = (ms: number): string => count(ms / 1_000);
 const kilobytes = (bytes: number): string => count(bytes / 1_024);
+const mebibytes = (bytes: number): string => kilobytes(bytes / 1_024);
 
 it.each([
   [
@@ -34,6 +39,16 @@ it.each([
   ],
   ['slow readers', `must read the reply within ${seconds(LIMITS.responseMs)} s`],
   ['connections', `Max ${count(LIMITS.connections)} connections per gateway`],
+  [
+    'unread replies',
+    `at most ${mebibytes(REPLY_MEMORY_LIMITS.maxPerToken)} MiB of unread replies of a token, ${mebibytes(REPLY_MEMORY_LIMITS.maxPerAccountForTokens)} MiB of the tokens of an account, ${mebibytes(REPLY_MEMORY_LIMITS.maxPerAccount)} MiB of an account (all 429) and ${mebibytes(REPLY_MEMORY_LIMITS.max)} MiB in total (503) at a time; replies up to ${kilobytes(LIMITS.smallReplyBytes)} KiB do not count`,
+  ],
+  [
+    'reads with tokens',
+    `at most ${count(TOKEN_READ_LIMITS.maxPerToken)} reads of a token and ${count(TOKEN_READ_LIMITS.maxPerAccountForTokens)} of the tokens of an account at a time`,
+  ],
+  ['unfinished sends', `may have at most ${count(MAX_UNFINISHED_SENDS)} sends together`],
+  ['examined events', `or ${count(MAX_EXAMINED_FOR_TOKENS)} with a token`],
   ['accounts', `Limits: ${count(MAX_ACCOUNTS)} accounts,`],
   ['API keys', `${count(MAX_API_KEYS_OF_ALL_ACCOUNTS)} keys in all; 409 beyond that`],
   ['replays', `A range of more than ${count(MAX_REPLAYED_EVENTS)} events gets 400`],

@@ -7,8 +7,13 @@ import type { LoggedEvent, NewEvent } from './event.js';
 export interface EventFilter extends EventDataFilter {
   types?: readonly EventTypePattern[];
   contactId?: string;
-  /** Additional condition, defined by the caller. Returns true for an event that meets the condition. */
-  accepts?: (event: Pick<LoggedEvent, 'type' | 'contactId'>) => boolean;
+  /**
+   * Additional condition, defined by the caller. Resolves to true for an event that meets the condition. It hides the
+   * other events: no page ends at one of them, unless the page ends because the read has examined enough events.
+   */
+  accepts?: (event: LoggedEvent) => Promise<boolean>;
+  /** Maximum number of events that one read with a filter examines; by default, and at most, 5,000. */
+  maxExamined?: number;
 }
 
 /** One page of the event log. */
@@ -98,14 +103,25 @@ export interface EventLog {
   installedAt(account: string): Promise<Date | undefined>;
 }
 
-/** Returns true if an event passes a filter. */
-export function matchesEventFilter(
+/** Returns the events that pass a filter, in the same order. */
+export async function selectEvents(
+  filter: EventFilter,
+  events: readonly LoggedEvent[],
+): Promise<LoggedEvent[]> {
+  const matching = events.filter((event) => matchesFields(filter, event));
+  const { accepts } = filter;
+  if (accepts === undefined) return matching;
+  const accepted = await Promise.all(matching.map(accepts));
+  return matching.filter((_, i) => accepted[i] === true);
+}
+
+/** Returns true if an event passes a filter, whatever the filter's `accepts` is. */
+function matchesFields(
   filter: EventFilter,
   event: Pick<LoggedEvent, 'type' | 'contactId' | 'data'>,
 ): boolean {
-  const { types, contactId, accepts } = filter;
+  const { types, contactId } = filter;
   if (contactId !== undefined && contactId !== event.contactId) return false;
-  if (accepts?.(event) === false) return false;
   if (types?.some((pattern) => matchesEventType(pattern, event.type)) === false) return false;
   return matchesEventDataFilter(filter, event);
 }

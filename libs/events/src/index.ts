@@ -6,7 +6,7 @@ export {
   type EventLog,
   type EventPage,
   type EventRetention,
-  matchesEventFilter,
+  selectEvents,
 } from './event-log.js';
 export { type EventLogNotifier, EventLogFollower } from './event-log-notifier.js';
 export {

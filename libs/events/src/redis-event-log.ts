@@ -7,7 +7,7 @@ import {
   type EventLog,
   type EventPage,
   type EventRetention,
-  matchesEventFilter,
+  selectEvents,
 } from './event-log.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 import { EVENT_TYPES } from './event-type.js';
@@ -87,10 +87,11 @@ export class RedisEventLog implements EventLog {
     const events: LoggedEvent[] = [];
     const isFull = createPageFullCheck(count);
     let from = last;
-    for (let scanned = 0; scanned < MAX_SCANNED && events.length < count;) {
+    const maxScanned = maxScannedOf(filter);
+    for (let scanned = 0; scanned < maxScanned && events.length < count;) {
       const entries = await this.redis.xrevrange(log, from, '-', 'COUNT', size);
       const chunk = entries.flatMap((entry) => parseRedisStreamEntry(account, entry) ?? []);
-      const matching = chunk.filter((event) => matchesEventFilter(filter, event));
+      const matching = await selectEvents(filter, chunk);
       const isLeftOut = matching.findIndex(isFull);
       events.push(...matching.slice(0, isLeftOut < 0 ? undefined : isLeftOut));
       const oldest = entries.at(-1);
@@ -98,7 +99,7 @@ export class RedisEventLog implements EventLog {
       from = `(${oldest[0]}`;
       scanned += size;
       const wanted = isUnfiltered ? count - events.length : CHUNK;
-      size = Math.min(nextChunkSize(chunk), wanted, MAX_SCANNED - scanned);
+      size = Math.min(nextChunkSize(chunk), wanted, maxScanned - scanned);
     }
     return { events: events.reverse(), next: { epoch, position: last }, hasMore: false };
   }
@@ -165,20 +166,25 @@ export class RedisEventLog implements EventLog {
     let size = Math.min(isUnfiltered ? limit + 1 : CHUNK, FIRST_CHUNK);
     const events: LoggedEvent[] = [];
     const isFull = createPageFullCheck(limit);
+    const maxScanned = maxScannedOf(filter);
+    const hidesEvents = filter.accepts !== undefined;
     let position = after;
-    for (let scanned = 0; scanned < MAX_SCANNED;) {
+    for (let scanned = 0; scanned < maxScanned;) {
       const chunk = await this.chunk(account, position, size);
+      const matching = new Set(await selectEvents(filter, chunk));
       for (const event of chunk) {
-        if (events.length === limit) return { events, position, hasMore: true };
-        const isMatch = matchesEventFilter(filter, event);
-        if (isMatch && isFull(event)) return { events, position, hasMore: true };
+        // If the filter hides events, a hidden event must not make the caller believe that more events follow.
+        if (events.length === limit && !hidesEvents) return { events, position, hasMore: true };
+        const isMatch = matching.has(event);
+        if (isMatch && isFull(event))
+          return { events, position: hidesEvents ? lastPositionOf(events, after) : position, hasMore: true };
         position = event.position;
         if (isMatch) events.push(event);
       }
       if (chunk.length < size) return { events, position, hasMore: false };
       scanned += size;
       const wanted = isUnfiltered ? limit + 1 - events.length : CHUNK;
-      size = Math.min(nextChunkSize(chunk), wanted, MAX_SCANNED - scanned);
+      size = Math.min(nextChunkSize(chunk), wanted, maxScanned - scanned);
     }
     return { events, position, hasMore: true };
   }
@@ -225,6 +231,15 @@ function nextChunkSize(chunk: readonly LoggedEvent[]): number {
   const characters = chunk.reduce((sum, { data }) => sum + data.length, 0);
   const fitting = Math.floor((CHUNK_CHARACTERS * chunk.length) / Math.max(characters, 1));
   return Math.min(Math.max(fitting, 1), CHUNK);
+}
+
+/** Returns the maximum number of log entries that one read with a filter examines. */
+function maxScannedOf(filter: EventFilter): number {
+  return selectsAll(filter) ? MAX_SCANNED : Math.min(filter.maxExamined ?? MAX_SCANNED, MAX_SCANNED);
+}
+
+function lastPositionOf(events: readonly LoggedEvent[], before: string): string {
+  return events.at(-1)?.position ?? before;
 }
 
 /** Returns true if a filter rejects no event. */

@@ -18,6 +18,7 @@ import {
   RedisRelayStore,
   RedisSendHistory,
   RedisSendList,
+  type Send,
   type SendFilter,
   SendNotCancellableError,
   SendQuotaExceededError,
@@ -731,6 +732,39 @@ describe('the list of sends', () => {
     } while (before !== undefined);
     return ids;
   };
+
+  it('with a condition of the caller shows nothing of the other sends: a page has a cursor only if a send that meets it follows, and the cursor stands at the last send of the page', async () => {
+    const own: string[] = [];
+    for (let i = 0; i < 12; i += 1) {
+      const { order: one } = await insert({ reference: i % 3 === 0 ? 'own' : 'other' });
+      if (i % 3 === 0) own.unshift(one.id);
+    }
+    const accepts = (send: Send): Promise<boolean> => Promise.resolve(send.reference === 'own');
+    const numberOf = async (id = ''): Promise<number> =>
+      Number(await redis.hget(accountKeys(prefix, ACCOUNT)('send', id), 'place'));
+    expect(await all({ accepts })).toEqual(own);
+    const first = await list.list(ACCOUNT, { accepts }, 3);
+    expect(first).toMatchObject({
+      sends: own.slice(0, 3).map((id) => ({ id })),
+      next: await numberOf(own[2]),
+    });
+    const last = await list.list(ACCOUNT, { accepts }, 1, first.next);
+    expect(last.sends.map(({ id }) => id)).toEqual(own.slice(3));
+    expect(last.next).toBeUndefined();
+  });
+
+  it('with a condition of the caller examines at most 500 sends for a page', async () => {
+    const { order: oldest } = await insert();
+    for (let i = 0; i < 600; i += 1) await store.insert(ACCOUNT, order());
+    let examined = 0;
+    const accepts = ({ id }: Send): Promise<boolean> => {
+      examined += 1;
+      return Promise.resolve(id === oldest.id);
+    };
+    const page = await list.list(ACCOUNT, { accepts }, 1);
+    expect({ sends: page.sends, examined }).toEqual({ sends: [], examined: 500 });
+    expect((await list.list(ACCOUNT, { accepts }, 1, page.next)).sends).toMatchObject([{ id: oldest.id }]);
+  });
 
   it('returns matching sends page by page, newest first, for any combination of filters', async () => {
     const records: SendRecord[] = [];

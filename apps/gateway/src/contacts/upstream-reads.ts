@@ -34,7 +34,7 @@ const RELATIVE = new Set(['.', '..']);
 /** Maximum number of simultaneous reads of one account. More reads would only wait for the request budget. */
 const MAX_CONCURRENT_READS = 100;
 /** Limits of simultaneous reads of callers with tokens. Reads that are answered from the cache count too. */
-const TOKEN_READ_LIMITS: CallerLimits = {
+export const TOKEN_READ_LIMITS: CallerLimits = {
   max: Infinity,
   maxPerAccount: Infinity,
   maxPerAccountForTokens: 40,

@@ -1,8 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '#accounts';
-import { type Cursor, type EventLog, type EventPage, type EventLogNotifier, parseCursor } from '#events';
+import {
+  type Cursor,
+  type EventFilter,
+  type EventLog,
+  type EventPage,
+  type EventLogNotifier,
+  parseCursor,
+} from '#events';
 import { combineAbortSignals } from '#platform';
-import type { EventSelection } from '../auth/contact-access.js';
 import { EVENT_LOG, EVENT_LOG_NOTIFIER, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
 import { pauseAfterEmptyPage } from './empty-page-pause.js';
 import type { WaitSettings } from './wait-settings.js';
@@ -14,7 +20,7 @@ export interface EventRequest {
   after: string | undefined;
   /** Number of newest events to return instead of the events after a cursor. */
   last: number | undefined;
-  selection: EventSelection;
+  filter: EventFilter;
   limit: number;
   /** Maximum time to wait for an event, in milliseconds. */
   waitMs: number;
@@ -40,9 +46,8 @@ export class EventReads {
    */
   async read(caller: Pick<Principal, 'account' | 'tokenId'>, request: EventRequest): Promise<EventPage> {
     const { account } = caller;
-    const { waitMs, last, selection } = request;
-    if (last !== undefined)
-      return await selection.visible(await this.log.readLast(account, last, selection.filter));
+    const { waitMs, last, filter } = request;
+    if (last !== undefined) return await this.log.readLast(account, last, filter);
     const end = performance.now() + waitMs;
     const page = await this.page(account, await this.start(account, request.after), request);
     if (page.events.length > 0 || waitMs === 0) return page;
@@ -85,9 +90,9 @@ export class EventReads {
   private async page(
     account: string,
     after: Cursor | undefined,
-    { selection, limit }: EventRequest,
+    { filter, limit }: EventRequest,
   ): Promise<EventPage> {
-    return await selection.visible(await this.log.read(account, after, limit, selection.filter));
+    return await this.log.read(account, after, limit, filter);
   }
 
   private async start(account: string, after: string | undefined): Promise<Cursor | undefined> {

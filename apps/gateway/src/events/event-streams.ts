@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
-import { type Cursor, type EventLog, type EventPage, parseCursor } from '#events';
+import { type Cursor, type EventFilter, type EventLog, type EventPage, parseCursor } from '#events';
 import { combineAbortSignals, withDeadline } from '#platform';
-import type { EventSelection } from '../auth/contact-access.js';
 import { noSlotProblem } from '../auth/caller-slots.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { EVENT_LOG, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
@@ -32,7 +31,7 @@ export interface StreamRequest {
   liveTypes: ReadonlySet<LiveType>;
   /** Cursor as text. `now` or undefined means only events from now on. */
   after: string | undefined;
-  selection: EventSelection;
+  filter: EventFilter;
   /** Resolves to true if the caller's API key or token is still valid for this stream. It is called regularly. */
   allowed: () => Promise<boolean>;
   /** Aborts when the caller's token ends. */
@@ -99,7 +98,7 @@ export class EventStreams {
   }
 
   private async run(
-    { caller, selection, allowed }: StreamRequest,
+    { caller, filter, allowed }: StreamRequest,
     { connection, start, page, changes, closing }: BegunStream,
   ): Promise<void> {
     const log = this.logs.follow(caller.account);
@@ -108,8 +107,7 @@ export class EventStreams {
       follower.wake();
     });
     try {
-      const read = async (after: Cursor): Promise<EventPage> =>
-        await selection.visible(await log.read(after, PAGE_SIZE, selection.filter));
+      const read = (after: Cursor): Promise<EventPage> => log.read(after, PAGE_SIZE, filter);
       const source = { read, follower, allowed, ...(changes === undefined ? {} : { changes }) };
       const stream = new EventStream(source, connection, this.settings, start);
       await stream.run(page, AbortSignal.any([connection.disconnected, closing]));
@@ -148,11 +146,10 @@ export class EventStreams {
   private async begin({
     caller: { account },
     after,
-    selection,
+    filter,
   }: StreamRequest): Promise<{ start: Cursor; page: EventPage }> {
     const given = after === undefined ? undefined : parseCursor(after);
     const start = given ?? (await this.log.end(account));
-    const page = await this.log.read(account, start, PAGE_SIZE, selection.filter);
-    return { start, page: await selection.visible(page) };
+    return { start, page: await this.log.read(account, start, PAGE_SIZE, filter) };
   }
 }

@@ -53,7 +53,7 @@ export class EventsController {
     summary: 'List events, oldest first',
     description:
       'To get the next page, pass the `next` of the previous page as `after`. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins with the oldest stored event; with `last`, the list contains the newest events. ' +
-      'With a filter, one request examines at most 5,000 events, so a page may have fewer than `limit` events, or none, while `hasMore` is true. A page also ends early if its events would exceed 8 million characters.',
+      'With a filter, one request examines at most 5,000 events (with a token, 1,000), so a page may have fewer than `limit` events, or none, while `hasMore` is true. A page also ends early if its events would exceed 8 million characters.',
   })
   @ApiOkResponse({ type: EventsReply })
   @ApiProblems('validation_failed', 'cursor_expired')
@@ -66,7 +66,7 @@ export class EventsController {
     const wanted = {
       after: query.after,
       last: query.last === undefined ? undefined : Number(query.last),
-      selection: this.access.eventsOf(caller, filterOf(query)),
+      filter: this.access.eventsOf(caller, filterOf(query)),
       limit: Number(query.limit),
       waitMs: Number(query.wait) * 1000,
       left: disconnectSignalOf(reply.raw),
@@ -105,7 +105,7 @@ export class EventsController {
       caller,
       liveTypes: liveTypesOf(query),
       after,
-      selection: this.access.eventsOf(caller, filterOf(query)),
+      filter: this.access.eventsOf(caller, filterOf(query)),
       allowed: () => this.checks.isStillAllowed(request),
       ended,
     };

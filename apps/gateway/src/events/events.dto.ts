@@ -55,7 +55,7 @@ export class EventsQuery extends FilterQuery {
 
   @ApiProperty({
     description:
-      'With `last=50`, the response contains the 50 newest events, oldest first. With the parameter `last`, the field `next` of the response is a cursor that points to the end of the event log. With a filter, only the newest 5,000 events are examined. The parameter `last` cannot be used with `after` or `wait`, and `limit` does not apply.',
+      'With `last=50`, the response contains the 50 newest events, oldest first. With the parameter `last`, the field `next` of the response is a cursor that points to the end of the event log. With a filter, only the newest 5,000 events are examined (with a token, 1,000). The parameter `last` cannot be used with `after` or `wait`, and `limit` does not apply.',
   })
   @Optional()
   @WholeNumberText(1, 1000)

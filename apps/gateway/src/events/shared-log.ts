@@ -8,7 +8,7 @@ import {
   isLogPositionBefore,
   type LoggedEvent,
   EventLogFollower,
-  matchesEventFilter,
+  selectEvents,
 } from '#events';
 import { pause } from '#platform';
 import { isStoreFault } from '../problems/store-fault.js';
@@ -136,7 +136,7 @@ class AccountLog {
       isLogPositionBefore(after.position, recent.from)
     )
       return await this.log.read(this.account, after, limit, filter);
-    return pageOf(recent, after, limit, filter);
+    return await pageOf(recent, after, limit, filter);
   }
 
   private async run(): Promise<void> {
@@ -214,18 +214,20 @@ function withNewest(
   return { epoch: recent.epoch, from, end, events: events.slice(removed), length };
 }
 
-function pageOf(
+async function pageOf(
   { epoch, end, events }: RecentEvents,
   after: Cursor,
   limit: number,
   filter: EventFilter,
-): EventPage {
+): Promise<EventPage> {
   const page: LoggedEvent[] = [];
   let { position } = after;
-  for (const event of events.slice(firstAfter(events, after.position))) {
+  const later = events.slice(firstAfter(events, after.position));
+  const matching = new Set(await selectEvents(filter, later));
+  for (const event of later) {
     if (page.length === limit) return { events: page, next: { epoch, position }, hasMore: true };
     position = event.position;
-    if (matchesEventFilter(filter, event)) page.push(event);
+    if (matching.has(event)) page.push(event);
   }
   // A stream that has read the log itself may be ahead of the events in memory.
   const next = isLogPositionBefore(position, end) ? end : position;

@@ -4,9 +4,6 @@ import type { Send, SendFilter, SendService, SendList, SendPage } from '#relay';
 import { ContactAccess } from '../auth/contact-access.js';
 import { SEND_SERVICE, SEND_LIST } from '../tokens.js';
 
-/** Maximum number of pages that are read for one page of a caller who may not see every send. */
-const MAX_PAGES = 5;
-
 /** Reads the sends that a caller may see. */
 @Injectable()
 export class VisibleSends {
@@ -30,21 +27,14 @@ export class VisibleSends {
    */
   async list(caller: Principal, filter: SendFilter, limit: number, before?: number): Promise<SendPage> {
     const { phoneNumber } = filter;
-    // Short pages and their cursors would show how often others have sent to this number.
+    // Cursors would show whether others have sent very often to this number.
     if (phoneNumber !== undefined && !(await this.access.maySeeNumber(caller, phoneNumber)))
       return { sends: [] };
-    const sends: Send[] = [];
-    let next = before;
-    for (let pages = 0; pages < MAX_PAGES; pages++) {
-      const page = await this.sendList.list(caller.account, filter, limit - sends.length, next);
-      sends.push(...(await this.access.sendsOf(caller, page.sends)));
-      next = page.next;
-      if (next === undefined || caller.contactIds === undefined || sends.length === limit) break;
-    }
-    return {
-      sends: sends.map((send) => withVisibleLookups(caller, send)),
-      ...(next === undefined ? {} : { next }),
-    };
+    const seesAll = caller.contactIds === undefined;
+    const accepts = (send: Send): Promise<boolean> => this.access.maySeeSend(caller, send);
+    const visible = seesAll ? filter : { ...filter, accepts };
+    const page = await this.sendList.list(caller.account, visible, limit, before);
+    return { ...page, sends: page.sends.map((send) => withVisibleLookups(caller, send)) };
   }
 }
 

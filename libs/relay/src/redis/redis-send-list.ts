@@ -3,9 +3,21 @@ import { laneRedisKeys, MAX_SEND_PAGE_SIZE, readSendIds, sendIndexRedisKeys } fr
 import { readSendRecords } from './redis-send-records.js';
 import type { SendFilter, SendList, SendPage, SendsOverview } from '../send/send-list.js';
 import { toPublicSendWithLookups } from '../send/send-record.js';
-import { SEND_STATUSES, type SendStatus } from '../send/send.js';
+import { type Send, SEND_STATUSES, type SendStatus } from '../send/send.js';
 
 const readOverviewScript = LuaScript.from(import.meta.url, 'lua/sends-overview.lua');
+
+/** Number of sends that are read at once, and how often, for one page of a filter that hides sends. */
+const EXAMINED_PER_PAGE = 100;
+const MAX_PAGES = 5;
+/** Maximum length of the texts on such a page, in characters. */
+const MAX_TEXT_LENGTH = 2_000_000;
+
+/** A send with its number in the order in which the account's sends were created. */
+interface ListedSend {
+  send: Send;
+  number: number;
+}
 
 /** Lists sends, using the sorted sets that the scripts of the relay update with each change. */
 export class RedisSendList implements SendList {
@@ -15,6 +27,46 @@ export class RedisSendList implements SendList {
   ) {}
 
   async list(account: string, filter: SendFilter, limit: number, before?: number): Promise<SendPage> {
+    const { accepts } = filter;
+    if (accepts !== undefined) return await this.listAccepted(account, filter, accepts, limit, before);
+    const { listed, next } = await this.page(account, filter, limit, before);
+    return { sends: listed.map(({ send }) => send), ...(next === undefined ? {} : { next }) };
+  }
+
+  /** Reads on after a full page, to find out whether another accepted send follows. */
+  private async listAccepted(
+    account: string,
+    filter: SendFilter,
+    accepts: NonNullable<SendFilter['accepts']>,
+    limit: number,
+    before: number | undefined,
+  ): Promise<SendPage> {
+    const accepted: ListedSend[] = [];
+    const sends = (): Send[] => accepted.map(({ send }) => send);
+    let textLength = 0;
+    let next = before;
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+      const page = await this.page(account, filter, EXAMINED_PER_PAGE, next);
+      const isAccepted = await Promise.all(page.listed.map(({ send }) => accepts(send)));
+      for (const one of page.listed.filter((_, i) => isAccepted[i] === true)) {
+        textLength += one.send.message?.length ?? 0;
+        const last = accepted.at(-1);
+        const isFull = accepted.length === limit || textLength > MAX_TEXT_LENGTH;
+        if (last !== undefined && isFull) return { sends: sends(), next: last.number };
+        accepted.push(one);
+      }
+      next = page.next;
+      if (next === undefined) return { sends: sends() };
+    }
+    return { sends: sends(), ...(next === undefined ? {} : { next }) };
+  }
+
+  private async page(
+    account: string,
+    filter: SendFilter,
+    limit: number,
+    before: number | undefined,
+  ): Promise<{ listed: ListedSend[]; next: number | undefined }> {
     const keys = accountKeys(this.prefix, account);
     const { status, reference, phoneNumber } = filter;
     const sets = [
@@ -23,7 +75,7 @@ export class RedisSendList implements SendList {
       ...(phoneNumber === undefined ? [] : [sendIndexRedisKeys.recipient(keys, phoneNumber)]),
     ];
     const all = [sendIndexRedisKeys.all(keys)];
-    const { ids, next } = await readSendIds(
+    const { ids, numbers, next } = await readSendIds(
       this.redis,
       keys,
       sets.length === 0 ? all : sets,
@@ -31,13 +83,13 @@ export class RedisSendList implements SendList {
       before,
     );
     const records = await readSendRecords(this.redis, keys, ids);
-    return {
+    const numberOf = new Map(ids.map((id, i) => [id, numbers[i] ?? 0]));
+    const listed = records
+      .map(toPublicSendWithLookups)
       // Leave out sends that no longer match the filter, because their status changed after their ids were read.
-      sends: records
-        .map(toPublicSendWithLookups)
-        .filter((send) => status === undefined || send.status === status),
-      ...(next === undefined ? {} : { next }),
-    };
+      .filter((send) => status === undefined || send.status === status)
+      .map((send) => ({ send, number: numberOf.get(send.id) ?? 0 }));
+    return { listed, next };
   }
 
   async overview(account: string): Promise<SendsOverview> {

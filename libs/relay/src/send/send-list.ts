@@ -6,6 +6,11 @@ export interface SendFilter {
   reference?: string;
   /** Selects the sends to one recipient: a phone number in E.164 format. */
   phoneNumber?: string;
+  /**
+   * Additional condition, defined by the caller. Resolves to true for a send that meets the condition. It hides the other
+   * sends: no page ends at one of them, unless the page ends because the call has examined enough sends.
+   */
+  accepts?: (send: Send) => Promise<boolean>;
 }
 
 /** A page of the send list, newest first. */
