@@ -68,7 +68,7 @@ class MovableAccount {
       Promise.resolve({ ...address, baseUrl: this.baseUrl, requestsPerSecond: 100 });
     const budget = new RedisRequestBudget(redis, prefix);
     const health = new RedisUpstreamHealth(redis, prefix);
-    return new AccountSender(new BudgetedUpstream(upstream, find, budget, health, logger), () => undefined);
+    return new AccountSender(new BudgetedUpstream(upstream, find, budget, health, logger), find, health);
   }
 
   async status(id: string): Promise<string | undefined> {

@@ -53,7 +53,6 @@ import {
 const DROPPED_REASON =
   'The account has more than SEND_RETENTION_MAX sends. This send is removed, although its outcome is unknown.';
 
-
 /** Time for which the sends that count towards a quota are remembered after they are due, in milliseconds. */
 const QUOTA_KEPT_MS = 7 * 86_400_000;
 /**

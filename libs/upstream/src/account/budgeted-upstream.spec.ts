@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger, pause } from '#platform';
 import { BudgetedUpstream } from './budgeted-upstream.js';
 import { FAILURES_UNTIL_BREAKER_OPENS } from './circuit-breaker.js';
+import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
 import type { ContactReader } from '../reply/contact-list.js';
 import {
   type AdaptiveBudget,
@@ -21,6 +22,7 @@ import {
   UpstreamUnreachableError,
 } from '../upstream-error.js';
 import type { Outage, UpstreamHealth } from './upstream-health.js';
+import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
 import type { Upstream } from '../upstream.js';
 
 /** Outcomes of the requests, in order. */
@@ -324,7 +326,7 @@ describe('a POST that only one upstream address may receive', () => {
     const to = (expected: string): Promise<void> => one.post('a', send, undefined, undefined, expected);
     await expect(to('hash of another address')).rejects.toThrow(UpstreamRequestNotSentError);
     expect(requests).toBe(0);
-    await to(await one.addressOf('a'));
+    await to(hashOfUpstreamAddress(address.baseUrl));
     expect(requests).toBe(1);
   });
 });
@@ -417,8 +419,21 @@ describe('the budget of an account', () => {
     ['a send', (one: BudgetedUpstream) => one.takeBudgetToken('a', 'send')],
     [
       'a send that took its token together with its mark',
-      (one: BudgetedUpstream) =>
-        Promise.resolve(one.budgetTokenCheckOf('a', performance.now() - BUDGET_TOKEN_TTL_MS - 1, 'send')),
+      async () => {
+        const checks: BudgetTokenCheck[] = [];
+        const noting: Upstream = {
+          ...upstream,
+          send: ({ tokenCheck }) => {
+            if (tokenCheck !== undefined) checks.push(tokenCheck);
+            return Promise.resolve();
+          },
+        };
+        const token = { requestedAt: performance.now() - BUDGET_TOKEN_TTL_MS - 1 };
+        await new BudgetedUpstream(noting, find, budget, health, silent).post('a', send, undefined, token);
+        const [check] = checks;
+        if (check === undefined) throw new Error('the POST got no token');
+        return check;
+      },
     ],
   ])('gets exactly one token back for each expired token of %s', async (_, take) => {
     const renew = await take(make());
