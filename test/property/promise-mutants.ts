@@ -18,22 +18,16 @@ const broken = (
 /** Faults of a line or two that break a promise of the product, each with the spec that proves the promise. */
 export const PROMISE_MUTANTS: readonly SpecMutant[] = [
   broken(
-    'a restricted token gets the sends of other contacts on a stream',
+    'a restricted token gets the sends of other contacts from streams and long polls',
     ['apps/gateway/src/browser-tokens/restricted-tokens.spec.ts', 'a long poll'],
-    'apps/gateway/src/events/event-streams.ts',
-    [
-      '        await selection.visible(await log.read(after, PAGE_SIZE, selection.filter));',
-      '        await log.read(after, PAGE_SIZE, selection.filter);',
-    ],
+    'libs/events/src/event-log.ts',
+    ['  if (accepts === undefined) return matching;', '  if (accepts !== null) return matching;'],
   ),
   broken(
     'a restricted token gets the sends of other contacts by `last`',
     ['apps/gateway/src/browser-tokens/restricted-tokens.spec.ts', 'get /v1/events,'],
-    'apps/gateway/src/events/event-reads.ts',
-    [
-      '      return await selection.visible(await this.log.readLast(account, last, selection.filter));',
-      '      return await this.log.readLast(account, last, selection.filter);',
-    ],
+    'libs/events/src/event-log.ts',
+    ['  if (accepts === undefined) return matching;', '  if (accepts !== null) return matching;'],
   ),
   broken(
     'the owners of a number are those of another account',
@@ -76,8 +70,8 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ['test/contract/relay/moved-upstream.spec.ts', 'right before the POST'],
     'apps/worker/src/relay/account-sender.ts',
     [
-      '    return this.upstream.post(account, send, limit, tokenCheck, address);',
-      '    return this.upstream.post(account, send, limit, tokenCheck);',
+      '    return this.upstream.post(account, send, limit, token, address);',
+      '    return this.upstream.post(account, send, limit, token);',
     ],
   ),
   broken(
@@ -135,8 +129,8 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ['test/contract/relay/held-account.spec.ts', 'three 403'],
     'libs/upstream/src/account/budgeted-upstream.ts',
     [
-      '        if (tokenCheck === undefined || !this.withoutForbidden.has(tokenCheck))',
-      '        if (tokenCheck === undefined)',
+      '        if (!isTakenElsewhere) await this.watcher',
+      '        if (tokenCheck === undefined) await this.watcher',
     ],
   ),
   broken(
@@ -202,10 +196,10 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
   broken(
     'the address of the connected receiver is not checked',
     ['libs/webhooks/src/destination/http-delivery-client.spec.ts', 'operating system'],
-    'libs/webhooks/src/destination/http-delivery-client.ts',
+    'libs/webhooks/src/destination/http-guarded-pool.ts',
     [
-      "        const peerRefusal = this.guard.refusal(protocol, socket.remoteAddress ?? 'the unknown peer');",
-      '        const peerRefusal = undefined as string | undefined;',
+      "      const peerRefusal = guard.refusal(protocol, socket.remoteAddress ?? 'the unknown peer');",
+      '      const peerRefusal = undefined as string | undefined;',
     ],
   ),
   broken(
