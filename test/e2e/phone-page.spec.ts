@@ -128,7 +128,7 @@ withChromium('in a real browser,', () => {
       await product.simulate('messages', { phoneNumber: busy, text: 'Again' });
       await rows.first().filter({ hasText: busy }).getByText('Again').waitFor();
       await rows.first().getByRole('img', { name: 'New message' }).waitFor();
-      for (const row of before) expect(await row?.isVisible()).toBe(true);
+      for (const row of before) expect(await row.isVisible()).toBe(true);
       const contactId = await rows.filter({ hasText: idle }).getAttribute('data-contact-id');
       await product.simulate('contacts/delete', { contactId });
       await rows.filter({ hasText: idle }).waitFor({ state: 'detached' });
