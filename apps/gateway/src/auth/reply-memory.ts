@@ -17,8 +17,9 @@ export const REPLY_MEMORY_LIMITS: CallerLimits = {
 /**
  * Limits the size of all responses that the gateway holds at the same time, because many callers may request large
  * responses and read them slowly or not at all. A response counts until it was sent. Small responses and streams do not
- * count. A response that is larger than the limit of its caller counts as much as the limit, so a caller with no other
- * large response always gets it.
+ * count, nor do responses to requests that change something, because an error would say that nothing was changed. A
+ * response that is larger than the limit of its caller counts as much as the limit, so a caller with no other large
+ * response always gets it.
  *
  * Authentication must run before.
  */
@@ -27,7 +28,7 @@ export function limitReplyMemory(server: FastifyInstance): void {
   server.addHook('onSend', (request, reply, payload, done) => {
     const caller = callerOf(request);
     const bytes = sizeOf(payload);
-    if (caller === undefined || bytes <= LIMITS.smallReplyBytes) {
+    if (request.method !== 'GET' || caller === undefined || bytes <= LIMITS.smallReplyBytes) {
       done(null, payload);
       return;
     }
@@ -37,6 +38,8 @@ export function limitReplyMemory(server: FastifyInstance): void {
       Math.min(bytes, caller.tokenId === undefined ? maxPerAccount : maxPerToken),
     );
     if (!slot.acquired) {
+      // Describes the response that is not sent.
+      reply.removeHeader('age');
       done(noSlotProblem(slot.full, 'memory for responses that callers have not read yet'));
       return;
     }
