@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { RedisPollDueTimeReader } from '#feed';
 import { accountKeys, isRedisNearlyFull } from '#platform';
+import { RedisRelayDueTimeReader } from '#relay';
 import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
@@ -33,5 +35,19 @@ describe('a full Redis', () => {
     expect(await relay.harness.redis.zcard(accountKeys(relay.harness.prefix, ACCOUNT)('finished'))).toBe(1);
     expect(await relay.harness.events()).toHaveLength(1);
     expect(await relay.harness.sends.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
+  });
+
+  it('lets workers find the work that is due', async () => {
+    const { redis, prefix } = relay.harness;
+    await accept();
+    await redis.zadd(accountKeys(prefix, ACCOUNT)('polls', 'due'), 0, 'contact');
+    await fill();
+    try {
+      const sends = new RedisRelayDueTimeReader(redis, prefix, { maxAgeMs: 60_000, maxCount: 1 }, 60_000);
+      expect((await sends.read(ACCOUNT)).lanesInMs).toBeDefined();
+      expect((await new RedisPollDueTimeReader(redis, prefix).read(ACCOUNT)).dueInMs).toBeDefined();
+    } finally {
+      await redis.config('SET', 'maxmemory', '0');
+    }
   });
 });
