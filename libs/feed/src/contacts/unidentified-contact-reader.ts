@@ -51,7 +51,9 @@ export class UnidentifiedContactReader {
    * @throws {UpstreamUnavailableError} if requests for the account are suspended
    */
   async areReadSince(account: string, since: number, listReadAt: number | undefined): Promise<boolean> {
-    if (this.haveBeenRead(account, since, listReadAt)) return true;
+    // The times of another list may be later than those of this list, if Redis' clock was set back between them.
+    const isSameList = this.reads.get(account)?.listReadAt === listReadAt;
+    if (isSameList && this.haveBeenRead(account, since, listReadAt)) return true;
     this.wantedSince.set(account, Math.max(since, this.wantedSince.get(account) ?? -Infinity));
     await this.rounds.run(account);
     return this.haveBeenRead(account, since, listReadAt);
@@ -75,10 +77,14 @@ export class UnidentifiedContactReader {
     const unidentified = await this.store.unidentifiedContacts(account, MAX_UNIDENTIFIED_CONTACTS + 1);
     const before = this.reads.get(account)?.readAt;
     const readAt = new Map<string, number>();
-    for (const { id } of unidentified.contacts) readAt.set(id, before?.get(id) ?? -Infinity);
+    for (const { id } of unidentified.contacts) {
+      const at = before?.get(id) ?? -Infinity;
+      // A later time is one from before Redis' clock was set back.
+      readAt.set(id, at <= unidentified.startedAt ? at : -Infinity);
+    }
     this.reads.set(account, { ...unidentified, readAt });
     if (unidentified.contacts.length > MAX_UNIDENTIFIED_CONTACTS) return;
-    const since = this.wantedSince.get(account) ?? -Infinity;
+    const since = Math.min(this.wantedSince.get(account) ?? -Infinity, unidentified.startedAt);
     const end = performance.now() + MAX_ROUND_MS;
     const notRead: string[] = [];
     for (const { id, isMissing } of unidentified.contacts) {

@@ -35,9 +35,15 @@ describe('the first send in a lane', () => {
     ['is posted if queued and its wait just ended', { notBefore: NOW }, {}, { kind: 'post' }],
     [
       "is posted if queued and Redis' clock was set back during its wait",
-      { begunAt: NOW + 60_000, notBefore: NOW + 60_005 },
+      { begunAt: NOW + 60_000, updatedAt: NOW + 60_000, notBefore: NOW + 60_005 },
       {},
       { kind: 'post' },
+    ],
+    [
+      "waits, as under the lease of a look-up, for a time that was stored after Redis' clock was set back",
+      { begunAt: NOW + 60_000, lookedAt: NOW + 60_000, updatedAt: NOW, notBefore: NOW + 5 },
+      {},
+      { kind: 'wait', ms: 5 },
     ],
     ['waits if queued and its wait has not ended', { notBefore: NOW + 5 }, {}, { kind: 'wait', ms: 5 }],
     [

@@ -265,7 +265,7 @@ function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
 function mergeAttempts(stored: readonly SendAttempt[], own: readonly SendAttempt[]): SendAttempt[] {
   const newest = own.slice(-1);
   const others = stored.filter(({ at }) => newest[0]?.at !== at);
-  return [...others, ...newest].sort((a, b) => (a.at < b.at ? -1 : 1)).slice(-MAX_ATTEMPTS);
+  return [...others.slice(1 - MAX_ATTEMPTS), ...newest].sort((a, b) => (a.at < b.at ? -1 : 1));
 }
 
 function attemptOf({ state, order }: SendRecord, { outcome, httpStatus, error }: AttemptResult): SendAttempt {

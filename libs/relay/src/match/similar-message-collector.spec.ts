@@ -76,6 +76,17 @@ describe('the messages that resemble a send', () => {
     expect(Object.keys(await reasons(send('snd_1'), messages))).toEqual(['same']);
   });
 
+  it("are also those of a day before the POST if Redis may have lost a POST, and it is unknown whether Redis' clock was set back", async () => {
+    const messages = [
+      message('day before', { timestamp: BEGUN - 86_401_000 }),
+      message('hours before', { timestamp: BEGUN - 7_200_000 }),
+    ];
+    const lost = send('snd_1', 'Hi', { mayHaveLostPost: true });
+    expect(Object.keys(await reasons(lost, messages))).toEqual(['hours before']);
+    const compared = { ...lost, order: { ...lost.order, upstreamAheadMs: 0 } };
+    expect(await reasons(compared, messages)).toEqual({});
+  });
+
   it('are compared with the time of the POST after their timestamps are corrected by the clock difference', async () => {
     const aheadMs = 7_200_000;
     const one = message('m', { timestamp: BEGUN + aheadMs - 60_000 });

@@ -4,6 +4,8 @@ import type { LookupReads } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
 import { MAX_CANDIDATES_PER_LOOKUP, type StoredCandidate } from '../send/stored-lookup.js';
 import {
+  MAX_REDIS_CLOCK_STEP_MS,
+  mayHaveLostPost,
   UPSTREAM_CLOCK_TOLERANCE_MS,
   upstreamTimeOfFirstPostWithoutBoundMessage,
   boundMessagesOf,
@@ -53,7 +55,7 @@ export class SimilarMessageCollector implements LookupReads {
     this.messagesRead += messages.length;
     const postedAt = (record: SendRecord): number =>
       upstreamTimeOfFirstPostWithoutBoundMessage(record, upstreamAheadMs);
-    const earliest = Math.min(...this.sends.map(postedAt)) - MAX_BEFORE_POST_MS;
+    const earliest = Math.min(...this.sends.map((record) => postedAt(record) - maxBeforePostMs(record)));
     for (const message of messages) {
       const { direction, timestamp, body, attachments } = message;
       if (direction !== 'outbound' || (timestamp !== undefined && timestamp < earliest)) continue;
@@ -70,7 +72,7 @@ export class SimilarMessageCollector implements LookupReads {
   private keepClosest(record: SendRecord, one: SimilarMessage): void {
     const { contactId, message, afterPostMs = 0 } = one;
     if (message.to !== undefined && message.to !== record.order.phoneNumber) return;
-    if (afterPostMs < -MAX_BEFORE_POST_MS) return;
+    if (afterPostMs < -maxBeforePostMs(record)) return;
     // If a message is read twice, keep only the version that was read last.
     const others = (this.similar.get(record.order.id) ?? []).filter(
       (other) => other.contactId !== contactId || other.message.id !== message.id,
@@ -101,6 +103,15 @@ export class SimilarMessageCollector implements LookupReads {
     }
     return candidates.sort((a, b) => (a.sentAt ?? Infinity) - (b.sentAt ?? Infinity) || 0);
   }
+}
+
+/**
+ * Returns by how much a message with the text of a send may be older than the send's POST, in milliseconds. If Redis may
+ * have lost the record of the POST, and the clocks were not compared before, Redis' clock may have been set back.
+ */
+function maxBeforePostMs({ order, state }: SendRecord): number {
+  const isClockUnknown = mayHaveLostPost(state) && order.upstreamAheadMs === undefined;
+  return isClockUnknown ? MAX_REDIS_CLOCK_STEP_MS : MAX_BEFORE_POST_MS;
 }
 
 function distance({ afterPostMs }: SimilarMessage): number {
