@@ -41,6 +41,12 @@ export class ReadCache {
     });
   }
 
+  /** Returns true if {@link read} would not ask upstream, because the reply is cached or already requested. */
+  has(key: readonly unknown[]): boolean {
+    const name = JSON.stringify(key);
+    return this.cache?.has(name) === true || this.calls.isRunning(name);
+  }
+
   /** Returns a cached reply, or asks upstream. @param key identifies the account and the request */
   async read(key: readonly unknown[], ask: () => Promise<string>): Promise<CachedRead> {
     const name = JSON.stringify(key);

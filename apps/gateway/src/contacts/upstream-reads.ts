@@ -120,10 +120,9 @@ export class UpstreamReads {
     const slot = this.tokenSlots.acquire(reader);
     if (!slot.acquired) throw noSlotProblem(slot.full, 'simultaneous reads from the messaging service');
     try {
-      return await this.cachedRequest(account, what, async () => {
-        await this.waitForShare(account);
-        return await request();
-      });
+      // Before the call that is shared with equal reads of API keys, because these need not wait for the share.
+      if (!this.cache.has([account, ...what])) await this.waitForShare(account);
+      return await this.cachedRequest(account, what, request);
     } finally {
       slot.release();
     }

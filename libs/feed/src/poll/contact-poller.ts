@@ -106,7 +106,7 @@ export class ContactPoller {
       if (look === 'refused') continue;
       const { isCommitted, reading } = await this.readOrResync(start, purpose, look);
       isEnough =
-        doesFirstPageShowNewestMessages(reading.order) ||
+        (doesFirstPageShowNewestMessages(reading.order) && !mayLackMessages(start)) ||
         (!reading.needsFullRead && state.emitAfter === undefined);
       if (isCommitted) break;
     }
@@ -236,6 +236,14 @@ export class ContactPoller {
 interface HeadCommit {
   reading: PagesRead;
   isCommitted: boolean;
+}
+
+/**
+ * Returns true if a read of all pages is due, perhaps because an earlier read ended without a page that it could not read.
+ * Messages of sends may then be on later pages, although the first page ends in a known message.
+ */
+function mayLackMessages({ lookup, state }: PollStart): boolean {
+  return lookup !== undefined && (state.pollState.completeDueAt ?? Infinity) <= state.now;
 }
 
 /**

@@ -159,6 +159,7 @@ function planOf({ state, resync, lookup }: PollStart): HeadPlan {
     known: resync === undefined ? storedMessages : 0,
     knowsMany: resync === undefined && isOutageMoreLikelyThanDeletions(storedMessages, storedMessages),
     isFirst: state.emitAfter !== undefined || resync !== undefined,
+    isLookup: lookup !== undefined,
     hasPermanentlyUnreadableMessage: hasPermanentlyUnreadableMessage(pollState),
     ignoresLimit: extension.ignoresLimit === true,
     ...(limit === undefined ? {} : { limit }),

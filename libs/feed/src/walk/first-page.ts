@@ -4,6 +4,9 @@ import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
 import { FAILED_READS_UNTIL_NO_CONCLUSION } from './walk-bounds.js';
 
+/** After this number of halvings, the documented limit has become 1. */
+const MAX_HALVINGS = 5;
+
 /**
  * Reads page 1. If upstream fails to return the full page, perhaps because of one message, reads a smaller
  * first page.
@@ -37,7 +40,7 @@ export async function takeFirstPage(walk: HeadWalk): Promise<PageRead> {
  */
 async function takeShorterFirstPage(walk: HeadWalk, limit: number, failure: unknown): Promise<PageRead> {
   const { lastHeadLimit = limit, failures } = walk.plan;
-  const halvings = Math.max(failures - FAILED_READS_UNTIL_NO_CONCLUSION + 1, 0);
+  const halvings = Math.min(Math.max(failures - FAILED_READS_UNTIL_NO_CONCLUSION + 1, 0), MAX_HALVINGS);
   const shorter = Math.max(Math.min(lastHeadLimit, limit) >> halvings, 1);
   if (shorter >= limit || !mayBeCausedByPageSize(failure)) throw failure;
   const read = await walk.pages.takeWhole(1, shorter);

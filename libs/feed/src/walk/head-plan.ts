@@ -38,6 +38,8 @@ export interface HeadPlan {
   isFirst: boolean;
   /** Number of consecutive failed reads of the newest messages before this read. */
   failures: number;
+  /** True if the read looks up the messages of sends. */
+  isLookup: boolean;
   /** True if an earlier read found a message that upstream fails to return. */
   hasPermanentlyUnreadableMessage: boolean;
   /** True if upstream is known to ignore the limit: its pages then have `pageSize` messages. */

@@ -75,7 +75,8 @@ async function takeNext(walk: HeadWalk, page: number, limit: number): Promise<Pa
   try {
     return await walk.take(page, limit);
   } catch (error) {
-    if (!walk.mustEndWithoutPage(error)) throw error;
+    // A look-up decides whether a send is posted again, so it must not leave out a page.
+    if (walk.plan.isLookup || !walk.mustEndWithoutPage(error)) throw error;
     return undefined;
   }
 }

@@ -52,7 +52,13 @@ class Pages {
         pageSize: this.cap,
         longestPage: this.cap,
       },
-      ...{ isFirst: false, failures: 0, hasPermanentlyUnreadableMessage: false, ignoresLimit: false },
+      ...{
+        isFirst: false,
+        isLookup: false,
+        failures: 0,
+        hasPermanentlyUnreadableMessage: false,
+        ignoresLimit: false,
+      },
       hasMisplacedMessages: false,
     };
     return readNewestMessages(
@@ -349,6 +355,9 @@ describe('a read of the newest messages', () => {
     const read = await pages.head('newestFirst', { failures: 6 });
     expect(idsOf(read)).toEqual(allIds(messages(26, 45)));
     expect(read).toMatchObject({ metNoKnownMessage: false, coversAllNew: false });
+    await expect(pages.head('newestFirst', { failures: 6, isLookup: true })).rejects.toThrow(
+      UpstreamTimeoutError,
+    );
   });
 
   it('ends if upstream ignores the page number and always returns the first page', async () => {

@@ -1,16 +1,25 @@
 import {
   UpstreamError,
+  UpstreamIsTidingsError,
   UpstreamReplyUnreadableError,
+  UpstreamRequestNotSentError,
   UpstreamStatusError,
   UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from '#upstream';
 
+/** Errors that say nothing about the requested page: upstream did not get the request, or is no messaging service. */
+const ERRORS_OF_NO_PAGE = [
+  UpstreamUnreachableError,
+  UpstreamUnavailableError,
+  UpstreamRequestNotSentError,
+  UpstreamIsTidingsError,
+];
+
 /** Returns true if the error may have occurred because the requested page was too large. */
 export function mayBeCausedByPageSize(error: unknown): boolean {
   if (error instanceof UpstreamStatusError) return ![401, 403, 404, 429].includes(error.status);
-  if (error instanceof UpstreamUnreachableError || error instanceof UpstreamUnavailableError) return false;
-  return error instanceof UpstreamError;
+  return error instanceof UpstreamError && !ERRORS_OF_NO_PAGE.some((type) => error instanceof type);
 }
 
 /**
