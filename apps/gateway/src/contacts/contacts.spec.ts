@@ -387,20 +387,6 @@ describe('Reads of callers with tokens', () => {
     expect(await problemOf(refused)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
     expect((await slow.fetch(`${CONTACT}?page=6`)).status).toBe(200);
   });
-
-  it('delay no equal read of an API key while they wait for their part of the budget', async () => {
-    const environment = { READ_CACHE_MS: '0', UPSTREAM_REQUESTS_PER_SECOND: '0.6' };
-    await using slow = await startTestGateway({ redisUrl: redis.url, environment });
-    const token = await tokenOf(slow);
-    for (let page = 1; page <= 5; page += 1) await slow.fetch(`${CONTACT}?page=${page}`, { token });
-    const ended: string[] = [];
-    const readAs = async (who: string, options: { token?: string }): Promise<void> => {
-      const { status } = await slow.fetch(`${CONTACT}?page=6`, options);
-      ended.push(`${who} ${status}`);
-    };
-    await Promise.all([readAs('token', { token }), readAs('API key', {})]);
-    expect(ended).toEqual(['API key 200', 'token 200']);
-  });
 });
 
 it('an exhausted request budget causes 503 upstream_unavailable', async () => {
