@@ -23,8 +23,10 @@ export async function answersOf(caller, account) {
     const found = [];
     for (let path = list, more = true; more;) {
       const reply = await ask(path);
-      found.push(...(reply.sends ?? reply.deliveries ?? reply.events));
-      more = reply.hasMore;
+      found.push(
+        ...(reply.sends ?? reply.deliveries ?? reply.events ?? reply.conversations ?? reply.entries),
+      );
+      more = reply.hasMore ?? reply.next !== null;
       path = `${list}&${parameter}=${reply.next}`;
     }
     return found;
@@ -40,5 +42,9 @@ export async function answersOf(caller, account) {
     await pages(`/v1/webhooks/${id}/deliveries?limit=20`, 'cursor');
   }
   await pages('/v1/events?limit=25', 'after');
+  // Builds of the first days had no conversations and no audit log.
+  const { paths } = await caller.build.json('GET', '/docs/openapi.json');
+  if (paths['/v1/conversations'] !== undefined) await pages('/v1/conversations?limit=5', 'cursor');
+  if (paths['/v1/audit'] !== undefined) await pages('/v1/audit?limit=5', 'cursor');
   return answers;
 }

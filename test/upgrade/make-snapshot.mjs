@@ -1,13 +1,13 @@
 /**
- * Makes snapshot.json.gz: the stored data of an old build, and what that build answered of it. The test `upgrade.spec.ts`
- * starts the present build on it. It was made of commit 5f68bc9 like this, on Redis 7.0.15 and Node.js 20.20:
+ * Writes `snapshots/COMMIT.json.gz`: the stored data of an old build, and the replies of that build. The tests in this
+ * folder start the present build on this data. Each snapshot was made like this, on Redis 7.0.15 and Node.js 20.20:
  *
  *     git worktree add /tmp/old 5f68bc9
  *     (cd /tmp/old && npm ci && node apps/launcher/build.mjs)
  *     node test/upgrade/make-snapshot.mjs /tmp/old
  *
- * It takes a minute and a half. Wait two more before the test: what is due soon must be due. The snapshot holds no real
- * secret: all keys in it were made for it.
+ * This takes a minute and a half. Wait two more minutes before the test, because some sends must be due by then. A
+ * snapshot contains no real secret: all its keys were made for it.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -40,8 +40,9 @@ const receiver = await startReceiver();
 try {
   const snapshot = await makeSnapshot();
   const packed = gzipSync(JSON.stringify(snapshot), { level: 9 });
-  await writeFile(join(import.meta.dirname, 'snapshot.json.gz'), packed);
-  console.log(`${snapshot.answers.length} answers, ${packed.length} bytes`);
+  const file = join(import.meta.dirname, 'snapshots', `${snapshot.commit.slice(0, 7)}.json.gz`);
+  await writeFile(file, packed);
+  console.log(`${file}: ${snapshot.answers.length} replies, ${packed.length} bytes`);
 } finally {
   await build.end();
   receiver.close();

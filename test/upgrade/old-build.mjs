@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
@@ -29,9 +30,12 @@ export class OldBuild {
   }
 
   async startRedis() {
-    const platform = pathToFileURL(join(this.checkout, 'dist/libs/platform/src/index.js')).href;
+    // Builds of the first days had the embedded Redis in the library `platform`.
+    const [library = ''] = ['embedded-redis', 'platform']
+      .map((name) => join(this.checkout, 'dist/libs', name, 'src/index.js'))
+      .filter((path) => existsSync(path));
     /** @type {{ startEmbeddedRedis(options: object): Promise<{ url: string, stop: () => Promise<void> }> }} */
-    const { startEmbeddedRedis } = await import(platform);
+    const { startEmbeddedRedis } = await import(pathToFileURL(library).href);
     this.redis = await startEmbeddedRedis({ dataDirectory: join(this.directory, 'redis') });
   }
 

@@ -16,9 +16,13 @@ export interface Snapshot {
   files: Record<string, string>;
 }
 
-/** @throws {Error} on a clock before the snapshot: what was due then is not due yet */
-export async function readSnapshot(): Promise<Snapshot> {
-  const packed = await readFile(join(import.meta.dirname, 'snapshot.json.gz'));
+/**
+ * Reads a snapshot.
+ * @param name short hash of the commit whose build stored the data
+ * @throws {Error} if the clock of this machine is before the snapshot: what was due then is not due yet
+ */
+export async function readSnapshot(name: string): Promise<Snapshot> {
+  const packed = await readFile(join(import.meta.dirname, 'snapshots', `${name}.json.gz`));
   const snapshot = JSON.parse(gunzipSync(packed).toString()) as Snapshot;
   if (Date.now() < Date.parse(snapshot.madeAt))
     throw new Error(`the clock of this machine is before ${snapshot.madeAt}, when the snapshot was made`);

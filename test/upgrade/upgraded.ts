@@ -25,9 +25,12 @@ export class Upgraded implements AsyncDisposable {
     private readonly redis: EmbeddedRedis,
   ) {}
 
-  /** Redis, the simulators and the gateway; no worker yet, so nothing moves. */
-  static async start(): Promise<Upgraded> {
-    const snapshot = await readSnapshot();
+  /**
+   * Starts Redis, the simulators and the gateway, but no worker, so that nothing changes yet.
+   * @param snapshotName see {@link readSnapshot}
+   */
+  static async start(snapshotName: string): Promise<Upgraded> {
+    const snapshot = await readSnapshot(snapshotName);
     const directory = await mkdtemp(join(tmpdir(), 'tidings-upgrade-'));
     await restoreFiles(snapshot, directory);
     const redis = await startEmbeddedRedis({ dataDirectory: join(directory, 'redis') });

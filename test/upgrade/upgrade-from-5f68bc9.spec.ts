@@ -1,0 +1,3 @@
+import { testUpgradeFrom } from './data-of-old-build.js';
+
+testUpgradeFrom('5f68bc9');

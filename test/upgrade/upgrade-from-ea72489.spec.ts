@@ -1,0 +1,3 @@
+import { testUpgradeFrom } from './data-of-old-build.js';
+
+testUpgradeFrom('ea72489');
