@@ -31,7 +31,7 @@ function knownOf(observed: readonly UpstreamMessage[]): Map<string, KnownMessage
     contactId: 'c',
     compared: compareMessages(observed, new Map()),
     sends: NO_SENDS,
-    firstRead: 'silent',
+    firstReadEventRule: 'silent',
   });
   return new Map([...known].map(([id, message]) => [id, unpackKnownMessage(packKnownMessage(message))]));
 }

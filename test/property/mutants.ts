@@ -44,14 +44,14 @@ const EVENT_MUTANTS: readonly Mutant[] = [
   patched(
     'a first read reports all messages',
     'diff/diff.ts',
-    'const isEmitted =\n    input.firstRead === undefined ||',
+    'const isEmitted =\n    input.firstReadEventRule === undefined ||',
     'const isEmitted =\n    true ||',
   ),
   patched(
     'a first read reports no message',
     'diff/diff.ts',
-    'const isEmitted =\n    input.firstRead === undefined ||',
-    'const isEmitted =\n    input.firstRead === undefined || false &&',
+    'const isEmitted =\n    input.firstReadEventRule === undefined ||',
+    'const isEmitted =\n    input.firstReadEventRule === undefined || false &&',
   ),
   patched(
     'a page shorter than the limit ends the read',

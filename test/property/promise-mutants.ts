@@ -130,7 +130,7 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     'libs/upstream/src/account/budgeted-upstream.ts',
     [
       '        if (!isTakenElsewhere) await this.watcher',
-      '        if (tokenCheck === undefined) await this.watcher',
+      '        if (tokenRenewal === undefined) await this.watcher',
     ],
   ),
   broken(
@@ -147,8 +147,8 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ['libs/upstream/src/account/budgeted-upstream.spec.ts', 'exactly one token'],
     'libs/upstream/src/account/token-taker.ts',
     [
-      '    return createBudgetTokenCheck(await acquire(0), () => acquire(1));',
-      '    return createBudgetTokenCheck(await acquire(0), () => acquire(2));',
+      '    return createBudgetTokenRenewal(await acquire(0), () => acquire(1));',
+      '    return createBudgetTokenRenewal(await acquire(0), () => acquire(2));',
     ],
   ),
   broken(

@@ -54,7 +54,7 @@ export {
   parseProcessInstance,
   heartbeatSetRedisKey,
   formatProcessInstance,
-  differentValuesRunningSince,
+  processesDifferSince,
   namesOfProcessesWithKnownVersion,
   createProcessInstance,
 } from './process/process-instance.js';

@@ -1,5 +1,5 @@
 import type { TimeLimit } from '#platform';
-import type { BudgetTokenCheck, PostToken, UpstreamMessage, UpstreamSend } from '#upstream';
+import type { BudgetTokenRenewal, PostToken, UpstreamMessage, UpstreamSend } from '#upstream';
 
 /** What the relay must know about an account before it posts a send of the account. */
 export interface SendingAccount {
@@ -19,7 +19,7 @@ export interface Sender {
    * @throws {BudgetExhaustedError} if the budget allows no request soon enough
    * @throws {UpstreamUnavailableError} during an outage, when requests for the account are suspended
    */
-  takeBudgetToken(account: string): Promise<BudgetTokenCheck>;
+  takeBudgetToken(account: string): Promise<BudgetTokenRenewal>;
 
   /** True if requests for the account are suspended, because upstream is unavailable or rejects the account. */
   isHeld(account: string): Promise<boolean>;

@@ -12,7 +12,7 @@
 export { BudgetedUpstream, type PostToken } from './account/budgeted-upstream.js';
 export { type RequestPurpose } from './account/token-taker.js';
 export { type FindUpstreamAccount, type UpstreamAccount } from './account/upstream-account.js';
-export { type BudgetTokenCheck } from './budget/budget-token-check.js';
+export { type BudgetTokenRenewal } from './budget/budget-token-renewal.js';
 export { FAILURES_UNTIL_BREAKER_OPENS } from './account/circuit-breaker.js';
 export { phoneNumbersOf, type UpstreamContact } from './reply/contact.js';
 export { type ContactList, type ContactReader, type RequestedContact } from './reply/contact-list.js';

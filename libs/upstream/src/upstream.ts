@@ -1,6 +1,6 @@
 import type { TimeLimit } from '#platform';
 import type { Readable } from 'node:stream';
-import type { BudgetTokenCheck } from './budget/budget-token-check.js';
+import type { BudgetTokenRenewal } from './budget/budget-token-renewal.js';
 import type { ContactList, ContactReader } from './reply/contact-list.js';
 import type { UpstreamMessage } from './reply/message.js';
 import type { ParsedList } from './reply/reply-list.js';
@@ -14,9 +14,9 @@ export interface UpstreamAddress {
   id?: string;
   /**
    * Replaces an expired token of the budget. Must be awaited right before the request is sent. See
-   * {@link BudgetTokenCheck}.
+   * {@link BudgetTokenRenewal}.
    */
-  tokenCheck?: BudgetTokenCheck;
+  tokenRenewal?: BudgetTokenRenewal;
 }
 
 /** A file that is posted with a send. */

@@ -310,16 +310,16 @@ describe('a send', () => {
         socket.on('data', (data) => (bytes += data.length));
       }),
     );
-    let checks = 0;
-    const tokenCheck = (): Promise<void> => {
-      checks += 1;
-      return checks === 1 ? Promise.resolve() : Promise.reject(new Error('no token'));
+    let renewals = 0;
+    const tokenRenewal = (): Promise<void> => {
+      renewals += 1;
+      return renewals === 1 ? Promise.resolve() : Promise.reject(new Error('no token'));
     };
-    expect(await failure(upstream.send({ ...to, tokenCheck }, SEND))).toBeInstanceOf(
+    expect(await failure(upstream.send({ ...to, tokenRenewal }, SEND))).toBeInstanceOf(
       UpstreamRequestNotSentError,
     );
     await eventually('the connection was opened', () => connections === 1);
-    expect({ checks, bytes }).toEqual({ checks: 2, bytes: 0 });
+    expect({ renewals, bytes }).toEqual({ renewals: 2, bytes: 0 });
   });
 
   it('does not follow a redirect', async () => {
@@ -426,37 +426,37 @@ describe('a send that cannot be completed', () => {
   it('is still written to upstream if its time limit passes while the connection is being established', async () => {
     let bytes = 0;
     const to = await listen(createServer((socket) => socket.on('data', (data) => (bytes += data.length))));
-    // The check is awaited before the exchange and again once the connection is established.
-    let checks = 0;
+    // The renewal is awaited before the exchange and again once the connection is established.
+    let renewals = 0;
     const limit = new TimeLimit(50);
-    const tokenCheck = async (): Promise<void> => {
-      checks += 1;
-      while (checks === 2 && !limit.isOver()) await pause(5);
+    const tokenRenewal = async (): Promise<void> => {
+      renewals += 1;
+      while (renewals === 2 && !limit.isOver()) await pause(5);
     };
-    expect(await failure(upstream.send({ ...to, tokenCheck }, SEND, limit))).toBeInstanceOf(
+    expect(await failure(upstream.send({ ...to, tokenRenewal }, SEND, limit))).toBeInstanceOf(
       UpstreamTimeoutError,
     );
-    expect(checks).toBe(2);
+    expect(renewals).toBe(2);
     expect(bytes).toBeGreaterThan(0);
   });
 
   it('is not written to its connection if the process was suspended for longer than the timeout', async () => {
     let bytes = 0;
     const to = await listen(createServer((socket) => socket.on('data', (data) => (bytes += data.length))));
-    let checks = 0;
-    const tokenCheck = (): Promise<void> => {
-      checks += 1;
+    let renewals = 0;
+    const tokenRenewal = (): Promise<void> => {
+      renewals += 1;
       const paused = performance.now();
-      while (checks === 2 && performance.now() < paused + TIMEOUT_MS + 50);
+      while (renewals === 2 && performance.now() < paused + TIMEOUT_MS + 50);
       return Promise.resolve();
     };
-    const error = await failure(upstream.send({ ...to, tokenCheck }, SEND, new TimeLimit(60_000)));
+    const error = await failure(upstream.send({ ...to, tokenRenewal }, SEND, new TimeLimit(60_000)));
     expect(error).toBeInstanceOf(UpstreamRequestNotSentError);
     expect(bytes).toBe(0);
   });
 
-  it('is reported as not sent if its budget token cannot be checked', async () => {
-    const to = { ...address, tokenCheck: () => Promise.reject(new Error('Redis is away')) };
+  it('is reported as not sent if its budget token cannot be renewed', async () => {
+    const to = { ...address, tokenRenewal: () => Promise.reject(new Error('Redis is away')) };
     expect(await failure(upstream.send(to, SEND))).toBeInstanceOf(UpstreamRequestNotSentError);
   });
 
@@ -596,32 +596,32 @@ describe('a read', () => {
   });
 
   it('that had to wait for a new budget token has its full timeout after the wait', async () => {
-    let checks = 0;
-    const check = async (): Promise<void> => {
-      checks += 1;
-      // The second check follows the first start, for which the token has expired.
-      if (checks === 2) await pause(2 * TIMEOUT_MS);
+    let renewals = 0;
+    const renewal = async (): Promise<void> => {
+      renewals += 1;
+      // The second renewal follows the first start, for which the token has expired.
+      if (renewals === 2) await pause(2 * TIMEOUT_MS);
     };
-    const tokenCheck = Object.assign(check, { isExpired: () => checks < 2 });
-    const to = { ...(await listen(createServer(() => undefined))), tokenCheck };
+    const tokenRenewal = Object.assign(renewal, { isExpired: () => renewals < 2 });
+    const to = { ...(await listen(createServer(() => undefined))), tokenRenewal };
     const began = performance.now();
     expect(await failure(upstream.listContacts(to, acceptEveryContact))).toBeInstanceOf(UpstreamTimeoutError);
-    expect(checks).toBe(2);
+    expect(renewals).toBe(2);
     expect(performance.now() - began).toBeGreaterThan(3 * TIMEOUT_MS - 10);
   });
 
   it.each([
     ['the budget has no token', new BudgetExhaustedError(3_000)],
     ['Redis refuses connections', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })],
-  ])('fails with the error of the token check, not of upstream, if %s', async (_, noToken) => {
-    /** Returns the address with a check that first resolves, and rejects when the expired token is replaced. */
+  ])('fails with the error of the token renewal, not of upstream, if %s', async (_, noToken) => {
+    /** Returns the address with a token renewal that first resolves, and rejects when the expired token is replaced. */
     const withExpiredToken = (): UpstreamAddress => {
-      let checks = 0;
-      const check = (): Promise<void> => {
-        checks += 1;
-        return checks === 1 ? Promise.resolve() : Promise.reject(noToken);
+      let renewals = 0;
+      const renewal = (): Promise<void> => {
+        renewals += 1;
+        return renewals === 1 ? Promise.resolve() : Promise.reject(noToken);
       };
-      return { ...address, tokenCheck: Object.assign(check, { isExpired: () => true }) };
+      return { ...address, tokenRenewal: Object.assign(renewal, { isExpired: () => true }) };
     };
     for (const read of [
       () => upstream.listContacts(withExpiredToken(), acceptEveryContact),

@@ -2,7 +2,7 @@ import {
   type ProcessInstance,
   parseProcessInstance,
   findRolesWithoutWorker,
-  differentValuesRunningSince,
+  processesDifferSince,
   type Reason,
   HEARTBEAT_TTL_MS,
   type WorkerRole,
@@ -58,7 +58,7 @@ function mixOf(
   now: number,
   reasonOf: (count: number, minutes: number) => Reason,
 ): Reason[] {
-  const since = differentValuesRunningSince(instances, key);
+  const since = processesDifferSince(instances, key);
   if (since === undefined || now - since < DEPLOYMENT_MS) return [];
   const { size } = new Set(instances.map((instance) => instance[key]));
   return [reasonOf(size, Math.floor((now - since) / 60_000))];

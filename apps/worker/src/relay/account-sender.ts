@@ -2,7 +2,7 @@ import type { TimeLimit } from '#platform';
 import type { Sender, SendingAccount } from '#relay';
 import {
   type BudgetedUpstream,
-  type BudgetTokenCheck,
+  type BudgetTokenRenewal,
   type FindUpstreamAccount,
   hashOfUpstreamAddress,
   type PostToken,
@@ -23,7 +23,7 @@ export class AccountSender implements Sender {
     return { address: hashOfUpstreamAddress(baseUrl), requestsPerSecond };
   }
 
-  takeBudgetToken(account: string): Promise<BudgetTokenCheck> {
+  takeBudgetToken(account: string): Promise<BudgetTokenRenewal> {
     return this.upstream.takeBudgetToken(account, 'send');
   }
 

@@ -71,7 +71,10 @@ export class ContactListPoller {
     }
   }
 
-  /** Reads the contact list and commits the result. Returns false if another list was committed meanwhile. */
+  /**
+   * Reads the contact list and commits the result. Returns false if the commit was refused; see
+   * `FeedStore.commitContacts`.
+   */
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const startedAt = performance.now();
     const known = await this.store.knownContacts(account);
@@ -116,7 +119,8 @@ export class ContactListPoller {
   }
 
   /**
-   * Commits the result of a read of the contact list. Returns false if another list was committed meanwhile.
+   * Commits the result of a read of the contact list. Returns false if the commit was refused; see
+   * `FeedStore.commitContacts`.
    * @param endedAt when the read ended, in milliseconds since 1970 by Redis' clock
    */
   private async commit(
@@ -155,7 +159,7 @@ export class ContactListPoller {
       unreadable: updateUnreadableElementHistory(known.unreadable, list.skipped, endedAt),
       emitAfter: await this.emitAfter(account, known, listedAt, isReplaced),
     };
-    const suspicion = isSuspect ? suspicionOf(known, missing.length) : undefined;
+    const suspectEvent = isSuspect ? accountSuspectEventOf(known, missing.length) : undefined;
     if (isOtherService && known.services.get(upstream) === undefined)
       this.volatile?.logger.warn(
         { account, contacts: list.reader.count },
@@ -173,7 +177,7 @@ export class ContactListPoller {
       updates: new ContactUpdates(this.store, account, this.absenceMs, verdict).of(list),
       ...(isSuspect ? { suspectSince: suspectBefore ?? known.now } : {}),
       isReplaced,
-      events: suspicion === undefined ? [] : [suspicion],
+      events: suspectEvent === undefined ? [] : [suspectEvent],
     });
     if (done && list.skipped > (known.unreadable?.count ?? 0))
       this.volatile?.logger.warn(
@@ -220,7 +224,7 @@ function serviceOf({ services, upstream }: KnownContacts, address: string, isAno
   return services.get(address) ?? before ?? address;
 }
 
-function suspicionOf({ now, suspectAt }: KnownContacts, count: number): NewEvent | undefined {
+function accountSuspectEventOf({ now, suspectAt }: KnownContacts, count: number): NewEvent | undefined {
   return createAccountSuspectEvent(now, suspectAt, {
     reason: 'upstream shows far fewer contacts than before',
     count,

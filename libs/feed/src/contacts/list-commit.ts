@@ -17,7 +17,7 @@ export interface ContactUpdate {
   words?: { all: readonly string[]; removed: readonly string[] };
   /**
    * Used only if the contact is new: the first read of the contact emits events for messages whose timestamp is later
-   * than this time (milliseconds since 1970 by upstream's clock); see `FirstRead`.
+   * than this time (milliseconds since 1970 by upstream's clock); see `FirstReadEventRule`.
    */
   emitAfter?: number;
   /** The event that reports the change of the contact. Absent if the change emits no event. */

@@ -60,7 +60,7 @@ export class SnapshotComparingContactReader implements ContactReader {
     const before = this.known.contacts.get(contact.id);
     const isKnown = before !== undefined && !before.deleted;
     const verdict = isKnown ? this.tracker.quickVerdict(contact, before.fingerprint) : 'changed';
-    const isNoted = verdict !== 'same' || this.isScheduledAnew(before);
+    const isNoted = verdict !== 'same' || this.mustBeCommitted(before);
     this.note(contact.id, isNoted ? position : UNCHANGED);
     if (isNoted) {
       const keeps = verdict === 'same' && before !== undefined;
@@ -122,7 +122,7 @@ export class SnapshotComparingContactReader implements ContactReader {
    * commit records that it is back. If fewer contacts are scheduled for polls than are known, all contacts are
    * committed, because the commit schedules each contact that has no due time.
    */
-  private isScheduledAnew(before: ListedContact | undefined): boolean {
+  private mustBeCommitted(before: ListedContact | undefined): boolean {
     return before?.missingSince !== undefined || this.present > this.known.scheduled;
   }
 }

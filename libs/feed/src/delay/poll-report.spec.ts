@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parseMessage, type UpstreamMessage } from '#upstream';
 import { compareMessages } from '../diff/compared-message.js';
 import { diffMessages } from '../diff/diff.js';
-import type { FirstRead } from '../diff/first-read.js';
+import type { FirstReadEventRule } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { type Arrival, arrivalTimesOfNewMessages } from './poll-report.js';
 
@@ -22,22 +22,22 @@ function message(id: string, fields: Record<string, unknown> = {}): UpstreamMess
 function read(
   observed: UpstreamMessage[],
   known: ReadonlyMap<string, KnownMessage> = new Map(),
-  firstRead?: FirstRead,
+  firstReadEventRule?: FirstReadEventRule,
 ): ReturnType<typeof diffMessages> {
   return diffMessages({
     contactId: 'c',
     compared: compareMessages(observed, known),
     sends: new Map(),
-    ...(firstRead === undefined ? {} : { firstRead }),
+    ...(firstReadEventRule === undefined ? {} : { firstReadEventRule }),
   });
 }
 
 function arrivals(
   observed: UpstreamMessage[],
   known?: ReadonlyMap<string, KnownMessage>,
-  firstRead?: FirstRead,
+  firstReadEventRule?: FirstReadEventRule,
 ): Arrival[] {
-  const { events } = read(observed, known, firstRead);
+  const { events } = read(observed, known, firstReadEventRule);
   return arrivalTimesOfNewMessages({ contactId: 'c', startedAt: 11_000, readAt: 1_000, observed, events });
 }
 

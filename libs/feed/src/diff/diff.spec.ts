@@ -122,14 +122,14 @@ describe('a new message', () => {
 });
 
 describe('the first read of a contact', () => {
-  const firstRead = { emitAfter: Date.UTC(2026, 0, 1), undated: 'silent' } as const;
+  const firstReadEventRule = { emitAfter: Date.UTC(2026, 0, 1), undated: 'silent' } as const;
   const at = (ms: number): Record<string, unknown> => ({
-    timestamp: new Date(firstRead.emitAfter + ms).toISOString(),
+    timestamp: new Date(firstReadEventRule.emitAfter + ms).toISOString(),
   });
 
   it('emits only the messages whose timestamp is after a given time', () => {
     const events = new Memory().see([shown('old', at(-1)), shown('line', at(0)), shown('new', at(1))], {
-      firstRead,
+      firstReadEventRule,
     });
     expect(events.map(({ subject }) => subject)).toEqual(['message:["c","new"]']);
   });
@@ -141,7 +141,7 @@ describe('the first read of a contact', () => {
     'with the setting `undated: %s` emits the events %j for a message without a timestamp',
     (undated, expected) => {
       const events = new Memory().see([shown('m', { timestamp: null })], {
-        firstRead: { ...firstRead, undated },
+        firstReadEventRule: { ...firstReadEventRule, undated },
       });
       expect(types(events)).toEqual(expected);
     },
@@ -149,7 +149,7 @@ describe('the first read of a contact', () => {
 
   it('emits an event for a message that belongs to a send, however old the message is', () => {
     const events = new Memory().see([shown('m', at(-99_999_999))], {
-      firstRead,
+      firstReadEventRule,
       sends: new Map([['m', { sendId: 'snd_1' }]]),
     });
     expect(types(events)).toEqual(['message.sent']);
@@ -157,7 +157,7 @@ describe('the first read of a contact', () => {
 
   it('with the setting areSendsDated emits a message that belongs to a send only if the timestamp of the message is after the given time', () => {
     const events = new Memory().see([shown('old', at(-1)), shown('new', at(1))], {
-      firstRead: { ...firstRead, areSendsDated: true },
+      firstReadEventRule: { ...firstReadEventRule, areSendsDated: true },
       sends: new Map(['old', 'new'].map((id) => [id, { sendId: `snd_${id}` }])),
     });
     expect(events.map(({ subject }) => subject)).toEqual(['message:["c","new"]']);
@@ -165,7 +165,7 @@ describe('the first read of a contact', () => {
 
   it('emits nothing with the setting "silent", not even a message that belongs to a send', () => {
     const events = new Memory().see([shown('m', at(1))], {
-      firstRead: 'silent',
+      firstReadEventRule: 'silent',
       sends: new Map([['m', { sendId: 'snd_1' }]]),
     });
     expect(events).toEqual([]);
@@ -173,7 +173,9 @@ describe('the first read of a contact', () => {
 
   it('emits no event for a flag that an old message already has, but a flag that is set later causes an event', () => {
     const memory = new Memory();
-    expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })], { firstRead })).toEqual([]);
+    expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })], { firstReadEventRule })).toEqual(
+      [],
+    );
     expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })])).toEqual([]);
     const events = memory.see([shown('m', { ...at(-1), ...flags(true, true) })]);
     expect(types(events)).toEqual(['message.read']);

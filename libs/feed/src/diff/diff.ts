@@ -1,6 +1,6 @@
 import type { EventTypeOf, NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
-import { type FirstRead, isMessageEmittedAtFirstRead } from './first-read.js';
+import { type FirstReadEventRule, isMessageEmittedAtFirstRead } from './first-read.js';
 import type { ComparedMessage } from './compared-message.js';
 import {
   type FingerprintField,
@@ -38,7 +38,7 @@ export interface DiffInput {
    * Decides which messages of the contact's first read emit events, and which belong to the baseline. Absent
    * for later reads.
    */
-  firstRead?: FirstRead;
+  firstReadEventRule?: FirstReadEventRule;
   /**
    * Each new change of a message gets a revision above this number. Lower revisions may belong to changes that
    * Redis lost.
@@ -132,8 +132,8 @@ function arrival(
   };
   if (timestamp !== undefined) known.timestamp = timestamp;
   const isEmitted =
-    input.firstRead === undefined ||
-    isMessageEmittedAtFirstRead(input.firstRead, message, input.sends.has(message.id));
+    input.firstReadEventRule === undefined ||
+    isMessageEmittedAtFirstRead(input.firstReadEventRule, message, input.sends.has(message.id));
   if (!isEmitted) return { events: [], known };
   const collector = new EventCollector(message, known, input);
   collector.emit(ARRIVALS[direction]);

@@ -5,7 +5,7 @@ import type { UpstreamMessage } from '#upstream';
  * even a message that belongs to a send. The read that starts a new baseline after a loss of stored state uses
  * `silent`.
  */
-export type FirstRead = 'silent' | EmitAfter;
+export type FirstReadEventRule = 'silent' | EmitAfter;
 
 interface EmitAfter {
   /**
@@ -27,11 +27,11 @@ interface EmitAfter {
 /**
  * Returns true if a message of a contact's first read emits an event. With `silent`, no message does. A message
  * that belongs to a send always emits an event, unless `areSendsDated` is true. For all other messages, the
- * timestamp decides; see {@link FirstRead}.
+ * timestamp decides; see {@link FirstReadEventRule}.
  * @param isOurs true if the message belongs to a send
  */
 export function isMessageEmittedAtFirstRead(
-  first: FirstRead,
+  first: FirstReadEventRule,
   message: UpstreamMessage,
   isOurs: boolean,
 ): boolean {

@@ -45,7 +45,7 @@ class Contact {
       compared: compareMessages(messages, this.known),
       sends: new Map(),
       volatility: this.volatility,
-      ...(this.known.size === 0 ? { firstRead: 'silent' as const } : {}),
+      ...(this.known.size === 0 ? { firstReadEventRule: 'silent' as const } : {}),
     });
     for (const [id, message] of known) this.known.set(id, unpackKnownMessage(packKnownMessage(message)));
     this.writes += known.size;

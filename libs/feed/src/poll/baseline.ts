@@ -1,5 +1,5 @@
 import type { NewEvent } from '#events';
-import type { FirstRead } from '../diff/first-read.js';
+import type { FirstReadEventRule } from '../diff/first-read.js';
 import type { ContactState } from '../snapshot/contact-state.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { FeedSettings } from './feed-settings.js';
@@ -11,11 +11,11 @@ import { MESSAGES_REPLACED_REASON, type PollStart } from './poll-start.js';
  * for later reads.
  * @param undatedAtFirstRead whether messages without a timestamp emit events at a contact's first read
  */
-export function firstReadOf(
+export function eventRuleOfFirstRead(
   { state, resync }: PollStart,
   reading: PagesRead,
   undatedAtFirstRead: FeedSettings['undated'],
-): FirstRead | undefined {
+): FirstReadEventRule | undefined {
   if (resync !== undefined) {
     const emitAfter = resync === MESSAGES_REPLACED_REASON ? lastReadAtByUpstream(state, reading) : undefined;
     // A new baseline usually emits no events for messages, because the same events may have been emitted before. If

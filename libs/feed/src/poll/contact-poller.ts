@@ -11,7 +11,7 @@ import { doesFirstPageShowNewestMessages } from '../walk/page-order.js';
 import { isSweepDue } from './sweep.js';
 import { PollCommitter } from './poll-committer.js';
 import { DAMAGED_SNAPSHOT_REASON, lossReasonOf, type PollStart } from './poll-start.js';
-import { isUnchangedIfPageIs } from './unchanged-first-page.js';
+import { isUnchangedFirstPageEnough } from './unchanged-first-page.js';
 import type { FeedSource, LookupReads, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
@@ -124,10 +124,11 @@ export class ContactPoller {
   ): Promise<'committed' | 'refused' | FirstPage | undefined> {
     const { state, lookup } = start;
     const expected = state.extension.unchangedPage;
-    // The request below returns the messages only if the page has changed. So it is not made if the messages of an
-    // unchanged page are needed, too: by a look-up, or to commit which of them belong to sends.
+    // The request below returns the messages only if the page has changed. The request is therefore skipped if
+    // messages are needed even from an unchanged page: for a look-up, or to record which of the messages belong to
+    // sends.
     if (lookup !== undefined || this.committer.hasUncommittedSends(start)) return undefined;
-    if (expected === undefined || !isUnchangedIfPageIs(state, this.settings.sweepMs)) return undefined;
+    if (expected === undefined || !isUnchangedFirstPageEnough(state, this.settings.sweepMs)) return undefined;
     const first = await this.heads.requestFirstPage(start, purpose, expected.digest);
     if (first === undefined || !('page' in first.outcome) || first.outcome.page.isUnchanged !== true)
       return first;
@@ -229,10 +230,7 @@ export class ContactPoller {
   }
 }
 
-/**
- * A read of the newest messages. `isCommitted` is false if the commit was refused, because another read of the
- * contact was committed meanwhile.
- */
+/** A read of the newest messages. `isCommitted` is false if the commit was refused; see `FeedStore.commitPoll`. */
 interface HeadCommit {
   reading: PagesRead;
   isCommitted: boolean;

@@ -17,7 +17,7 @@ import type { ReplyTime } from '../walk/page-reader.js';
 import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import { NextReadPlanner } from './next-read-planner.js';
-import { baselineAfter, firstReadOf, resyncEvent, revisionFloorAfterLoss } from './baseline.js';
+import { baselineAfter, eventRuleOfFirstRead, resyncEvent, revisionFloorAfterLoss } from './baseline.js';
 import { MissingMessages } from './missing-messages.js';
 import type { CommitKind, PollStart } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
@@ -60,8 +60,8 @@ export class PollCommitter {
    * Commits a read of messages.
    * @param known stored snapshots, by message id: at least those of the messages that were read; at the end of a deep
    * read, those of all known messages of the contact; none if the commit starts a new baseline
-   * @returns true if the read was committed or contained nothing to commit; false if another read of the
-   * contact was committed meanwhile
+   * @returns true if the read was committed or contained nothing to commit; false if the commit was refused; see
+   * `FeedStore.commitPoll`
    */
   async commit(
     start: PollStart,
@@ -76,13 +76,13 @@ export class PollCommitter {
     const revisionFloor =
       resync === undefined ? state.pollState.revisionFloor : revisionFloorAfterLoss(state);
     const newRevisionsAbove = Math.max(state.revisionFloor, revisionFloor ?? 0);
-    const firstRead = firstReadOf(start, reading, this.settings.undated);
+    const firstReadEventRule = eventRuleOfFirstRead(start, reading, this.settings.undated);
     const changes = diffMessages({
       contactId,
       compared,
       volatility: unpackVolatileMessageFields(state.extension.volatile),
       sends,
-      ...(firstRead === undefined ? {} : { firstRead }),
+      ...(firstReadEventRule === undefined ? {} : { firstReadEventRule }),
       revisionFloor: newRevisionsAbove,
     });
     const absence =
@@ -100,8 +100,8 @@ export class PollCommitter {
     ];
     events.push(...(await this.missing.deletionEvents(account, contactId, absence?.deleted ?? [])));
     const suspected = absence?.suspected ?? 0;
-    const suspicion = suspected > 0 ? suspicionOf(contactId, state, suspected) : undefined;
-    if (suspicion !== undefined) events.push(suspicion);
+    const suspectEvent = suspected > 0 ? accountSuspectEventOf(contactId, state, suspected) : undefined;
+    if (suspectEvent !== undefined) events.push(suspectEvent);
     if (unreadable.added > 0) {
       this.logger.warn(
         { account, contactId, count: unreadable.added },
@@ -164,7 +164,7 @@ export class PollCommitter {
       expediteRequests: state.expediteRequests,
       deletesSnapshots: resync !== undefined,
       ...(suspected > 0 ? { suspectAt: state.now } : {}),
-      suspicion: suspicionIn(pollState, state.pollState, resync !== undefined),
+      suspicion: suspectSinceToStore(pollState, state.pollState, resync !== undefined),
       ...(reading.served.length > 0 ? { messagesShownAt: state.now } : {}),
       ...(reading.longestPage > state.longestPage ? { longestPage: reading.longestPage } : {}),
       unreadable: unreadable.added,
@@ -202,12 +202,11 @@ export class PollCommitter {
   }
 
   /**
-   * Commits a read of the newest messages that found no changes, because its first page is the same as at an
-   * earlier read; see `isUnchangedIfPageIs`. Ends the claim of the contact.
+   * Commits a read of the newest messages that found no changes, because its first page is the same as at an earlier
+   * read; see `isUnchangedFirstPageEnough`. Ends the claim of the contact.
    * @param reply time of upstream's reply; undefined if it had no `Date` header
    * @param lease id of the claim's lease; absent if the contact was not claimed
-   * @returns when the account's next contact is due; undefined if another read of the contact was committed
-   * meanwhile
+   * @returns when the account's next contact is due; undefined if the commit was refused; see `FeedStore.commitPoll`
    */
   async commitUnchanged(
     start: PollStart,
@@ -277,7 +276,7 @@ export class PollCommitter {
  * Returns `over` if an outage is no longer likely, and undefined if an outage was likely neither before nor after
  * the read.
  */
-function suspicionIn(
+function suspectSinceToStore(
   { suspectSince }: PollState,
   before: PollState,
   deletesSnapshots: boolean,
@@ -300,7 +299,8 @@ function numbersIn(messages: readonly UpstreamMessage[]): string[] {
   return [...new Set(numbers.filter((number) => number !== undefined))];
 }
 
-function suspicionOf(
+/** Returns the event `account.suspect`; undefined if the account was already suspect. */
+function accountSuspectEventOf(
   contactId: string,
   { now, suspectAt }: ContactState,
   count: number,

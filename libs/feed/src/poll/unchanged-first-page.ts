@@ -7,7 +7,7 @@ import { lossReasonOf } from './poll-start.js';
  * read. Returns false, for example, if the contact's state has changed since the last read, or if a deep read
  * is due.
  */
-export function isUnchangedIfPageIs(state: ContactState, sweepMs: number): boolean {
+export function isUnchangedFirstPageEnough(state: ContactState, sweepMs: number): boolean {
   const { version, now, pollState, extension, expediteRequests, emitAfter, hasRow } = state;
   const { completeDueAt, flagCheckDueAt, suspectSince, order } = pollState;
   return (

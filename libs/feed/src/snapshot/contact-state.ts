@@ -22,9 +22,8 @@ export interface ContactState {
    */
   longestPage: number;
   /**
-   * The first read of the contact emits events for messages whose timestamp is later than this time
-   * (milliseconds since 1970 by upstream's clock); see `FirstRead`. Absent once all pages of the contact have been
-   * read.
+   * The first read of the contact emits events for messages whose timestamp is later than this time (milliseconds
+   * since 1970 by upstream's clock); see `FirstReadEventRule`. Absent once all pages of the contact have been read.
    */
   emitAfter?: number;
   /**

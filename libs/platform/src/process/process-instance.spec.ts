@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import {
   parseProcessInstance,
   formatProcessInstance,
-  differentValuesRunningSince,
+  processesDifferSince,
   createProcessInstance,
 } from './process-instance.js';
 import { findRolesWithoutWorker } from '../environment/worker-roles.js';
@@ -32,7 +32,7 @@ describe('the time when the current mix of running versions began', () => {
     ['all processes have the same version', [of('1', 5), of('1', 9)]],
     ['no process runs', []],
   ])('is undefined if %s', (_, instances) => {
-    expect(differentValuesRunningSince(instances, 'version')).toBeUndefined();
+    expect(processesDifferSince(instances, 'version')).toBeUndefined();
   });
 
   it.each([
@@ -44,6 +44,6 @@ describe('the time when the current mix of running versions began', () => {
       200,
     ],
   ])('is the time when %s started', (_, instances, since) => {
-    expect(differentValuesRunningSince(instances, 'version')).toBe(since);
+    expect(processesDifferSince(instances, 'version')).toBe(since);
   });
 });

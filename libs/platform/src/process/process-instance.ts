@@ -67,11 +67,10 @@ export function namesOfProcessesWithKnownVersion(heartbeatMembers: readonly stri
 }
 
 /**
- * Returns since when processes with all of the running values of `key` have run at the same time, in milliseconds since
- * 1970. A value counts as running since the start of its first process, so the latest of these starts is returned.
- * Returns undefined if all running processes have the same value.
+ * Returns when the running processes began to differ in `key`, in milliseconds since 1970: the latest of the times at
+ * which the first running process with each value started. Returns undefined if all have the same value.
  */
-export function differentValuesRunningSince<K extends 'version' | 'settings'>(
+export function processesDifferSince<K extends 'version' | 'settings'>(
   instances: readonly Pick<ProcessInstance, K | 'since'>[],
   key: K,
 ): number | undefined {

@@ -1,5 +1,5 @@
 import { TimeLimit, uniqueString } from '#platform';
-import { type BudgetTokenCheck, BudgetExhaustedError, UpstreamUnavailableError } from '#upstream';
+import { type BudgetTokenRenewal, BudgetExhaustedError, UpstreamUnavailableError } from '#upstream';
 import type { Sender } from '../ports.js';
 import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead } from '../send/lane-store.js';
@@ -67,7 +67,7 @@ export class SendFencer {
     // Start a new time limit here, because the wait for a token may take almost as long as the limit. The caller's
     // limit started earlier. It could be over when the token arrives, and the token would then be lost.
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
-    let token: BudgetTokenCheck;
+    let token: BudgetTokenRenewal;
     try {
       token = await this.sender.takeBudgetToken(account);
     } catch (error) {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger, pause } from '#platform';
 import { BudgetedUpstream } from './budgeted-upstream.js';
 import { FAILURES_UNTIL_BREAKER_OPENS } from './circuit-breaker.js';
-import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import type { BudgetTokenRenewal } from '../budget/budget-token-renewal.js';
 import type { ContactReader } from '../reply/contact-list.js';
 import {
   type AdaptiveBudget,
@@ -345,8 +345,8 @@ describe('a probe of an unavailable upstream', () => {
     const slowToConnect: Upstream = {
       ...upstream,
       listContacts: async (to, newReader) => {
-        while (to.tokenCheck?.isExpired?.() === false) await pause(5);
-        await to.tokenCheck?.();
+        while (to.tokenRenewal?.isExpired?.() === false) await pause(5);
+        await to.tokenRenewal?.();
         return upstream.listContacts(to, newReader);
       },
     };
@@ -420,19 +420,19 @@ describe('the budget of an account', () => {
     [
       'a send that took its token together with its mark',
       async () => {
-        const checks: BudgetTokenCheck[] = [];
+        const renewals: BudgetTokenRenewal[] = [];
         const noting: Upstream = {
           ...upstream,
-          send: ({ tokenCheck }) => {
-            if (tokenCheck !== undefined) checks.push(tokenCheck);
+          send: ({ tokenRenewal }) => {
+            if (tokenRenewal !== undefined) renewals.push(tokenRenewal);
             return Promise.resolve();
           },
         };
         const token = { requestedAt: performance.now() - BUDGET_TOKEN_TTL_MS - 1 };
         await new BudgetedUpstream(noting, find, budget, health, silent).post('a', send, undefined, token);
-        const [check] = checks;
-        if (check === undefined) throw new Error('the POST got no token');
-        return check;
+        const [renewal] = renewals;
+        if (renewal === undefined) throw new Error('the POST got no token');
+        return renewal;
       },
     ],
   ])('gets exactly one token back for each expired token of %s', async (_, take) => {

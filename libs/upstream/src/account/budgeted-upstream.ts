@@ -1,5 +1,5 @@
 import { type Logger, logMessageOf, type TimeLimit } from '#platform';
-import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import type { BudgetTokenRenewal } from '../budget/budget-token-renewal.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
 import { isUpstreamDownError } from './circuit-breaker.js';
 import { RequestWatcher } from './request-watcher.js';
@@ -27,14 +27,16 @@ const DOCUMENTED_LIMIT = 20;
 const DISCARDING_READER: ContactReader = { receive: () => false };
 
 /**
- * The token of the budget for a POST: the result of {@link BudgetedUpstream.takeBudgetToken}; or, for a token that was
- * taken elsewhere, the time at which it was requested, by `performance.now()`. When such a token was taken, two conditions
- * must have been true:
+ * The token of the budget for a POST: the result of {@link BudgetedUpstream.takeBudgetToken}; or, for a token that
+ * was taken elsewhere, the time at which it was requested, by `performance.now()`. When such a token was taken, two
+ * conditions must have been true:
  *
- * - No outage of the account was recorded in Redis. So the POST closes the circuit breaker, unless it has opened since.
- * - The account's number of consecutive 403 answers to POSTs was 0. So a successful POST does not reset this number.
+ * - No outage of the account was recorded in Redis. Therefore {@link BudgetedUpstream.post} first closes the circuit
+ *   breaker, unless the circuit breaker opened after the token was requested.
+ * - The account's number of consecutive 403 answers to POSTs was 0. Therefore a successful POST does not reset this
+ *   number.
  */
-export type PostToken = BudgetTokenCheck | { requestedAt: number };
+export type PostToken = BudgetTokenRenewal | { requestedAt: number };
 
 /**
  * Sends the requests of all accounts to upstream. Keeps each account within its request budget. During an
@@ -71,16 +73,17 @@ export class BudgetedUpstream {
    * @throws {UpstreamUnavailableError} during an outage of the account
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
-  async takeBudgetToken(account: string, purpose: RequestPurpose): Promise<BudgetTokenCheck> {
+  async takeBudgetToken(account: string, purpose: RequestPurpose): Promise<BudgetTokenRenewal> {
     return this.tokens.take(account, purpose);
   }
 
   /**
-   * Posts one send to upstream. The caller must have taken a token of the budget before.
-   * @param limit time limit for the start of the request; if it is over, the request is not sent
-   * @param token the token that the caller has taken; absent if there is no budget to keep to
-   * @param expectedAddress hash of the only upstream address that may receive the POST; absent if any
-   * address may receive it
+   * Posts one send to upstream.
+   * @param limit latest start of the request; after it, the request is not sent
+   * @param token the token of the budget that the caller has taken; it is replaced if it has expired. Only tests omit
+   * it: the request is then sent without a token.
+   * @param expectedAddress hash of the only upstream address that may receive the POST; absent if any address may
+   * receive it
    * @throws {UpstreamError} if the request fails or is not sent
    */
   async post(
@@ -105,11 +108,11 @@ export class BudgetedUpstream {
     expectedAddress: string | undefined,
   ): Promise<void> {
     const isTakenElsewhere = typeof token === 'object';
-    const tokenCheck = isTakenElsewhere ? this.tokens.checkOf(account, token.requestedAt, 'send') : token;
+    const tokenRenewal = isTakenElsewhere ? this.tokens.renewalOf(account, token.requestedAt, 'send') : token;
     const found = await this.findForPost(account);
     if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress)
       throw new UpstreamRequestNotSentError();
-    const address = { ...found, ...(tokenCheck === undefined ? {} : { tokenCheck }) };
+    const address = { ...found, ...(tokenRenewal === undefined ? {} : { tokenRenewal }) };
     await this.watcher.watch(account, address.requestsPerSecond, async () => {
       try {
         await this.upstream.send(address, send, limit);
@@ -205,9 +208,9 @@ export class BudgetedUpstream {
     const outage = await this.health.outage(account);
     if (outage === undefined) return;
     const address = await this.find(account);
-    const tokenCheck = await this.tokens.takeWithoutOutageCheck(account, address.requestsPerSecond, 'send');
+    const tokenRenewal = await this.tokens.takeWithoutOutageCheck(account, address.requestsPerSecond, 'send');
     try {
-      const list = await this.upstream.listContacts({ ...address, tokenCheck }, () => DISCARDING_READER);
+      const list = await this.upstream.listContacts({ ...address, tokenRenewal }, () => DISCARDING_READER);
       await list.close();
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { combineAbortSignals, pause } from '#platform';
-import { type BudgetTokenCheck, createBudgetTokenCheck } from '../budget/budget-token-check.js';
+import { type BudgetTokenRenewal, createBudgetTokenRenewal } from '../budget/budget-token-renewal.js';
 import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
   type AdaptiveBudget,
@@ -14,17 +14,17 @@ import type { FindUpstreamAccount, UpstreamAccount } from './upstream-account.js
 import type { UpstreamHealth } from './upstream-health.js';
 
 /**
- * Request class of a request, and the maximum time that it waits for a token of the budget, in milliseconds, by what the
- * request is for:
+ * Request class of a request, and the maximum time that it waits for a token of the budget, in milliseconds, by what
+ * the request is for:
  *
  * - `send`: a send.
  * - `read`: a read for an API caller.
- * - `lookup`: a read that searches for the message of a send whose POST has an unknown outcome.
- * - `confirmation`: a read that searches for the message of an accepted send.
+ * - `lookup`: a read for the look-up of a send whose POST has an unknown outcome.
+ * - `confirmation`: a read for the look-up of an accepted send.
  *
- * A search may need several requests in a row, and if one of them gets no token, the search begins again with the first.
- * So its requests wait longer: a budget that 429 answers have reduced may have a token only every few seconds. The wait
- * is short enough for a process that stops.
+ * A look-up may need several requests in a row. If one of them gets no token in time, the look-up starts again from
+ * the beginning. Requests of look-ups therefore wait longer, because a budget that was reduced after 429 answers may
+ * provide a token only every few seconds. The wait is short enough not to delay the stop of a process.
  */
 export const WAITS = {
   send: { kind: 'send', maxWaitMs: 2_000 },
@@ -62,17 +62,19 @@ export class TokenTaker {
    * @throws {UpstreamUnavailableError} during an outage of the account
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
-  async take(account: string, purpose: RequestPurpose): Promise<BudgetTokenCheck> {
+  async take(account: string, purpose: RequestPurpose): Promise<BudgetTokenRenewal> {
     return this.takeTokenOf(account, await this.findOpen(account), purpose);
   }
 
   /**
-   * Returns a function that replaces a token if it has expired, as {@link take} does, for a token that was taken at
-   * `requestedAt` (by `performance.now()`) while no outage of the account was recorded in Redis.
+   * Returns a function that replaces a token if it has expired, as {@link take} does, for a token that was taken
+   * elsewhere. Closes the account's circuit breaker, unless it opened after `requestedAt`.
+   * @param requestedAt when the token was requested, by `performance.now()`; at that time, no outage of the account
+   * was recorded in Redis
    */
-  checkOf(account: string, requestedAt: number, purpose: keyof typeof WAITS): BudgetTokenCheck {
+  renewalOf(account: string, requestedAt: number, purpose: keyof typeof WAITS): BudgetTokenRenewal {
     this.watcher.closeCircuit(account, requestedAt);
-    return createBudgetTokenCheck(requestedAt, async () => {
+    return createBudgetTokenRenewal(requestedAt, async () => {
       const { requestsPerSecond } = await this.find(account);
       const { kind, maxWaitMs } = WAITS[purpose];
       return this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, 1);
@@ -84,9 +86,9 @@ export class TokenTaker {
     const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
     const isKnownToBeAvailable = hasToken && purpose.isUpstreamAvailable === true;
     const found = isKnownToBeAvailable ? await this.find(account) : await this.findOpen(account);
-    const may = await this.takeTokenOf(account, found, purpose);
+    const tokenRenewal = await this.takeTokenOf(account, found, purpose);
     // After the wait for a token, reads the account again, because the account may have changed meanwhile.
-    return { ...(hasToken ? found : await this.find(account)), tokenCheck: may };
+    return { ...(hasToken ? found : await this.find(account)), tokenRenewal };
   }
 
   /**
@@ -98,24 +100,24 @@ export class TokenTaker {
     account: string,
     requestsPerSecond: number,
     purpose: keyof typeof WAITS,
-  ): Promise<BudgetTokenCheck> {
+  ): Promise<BudgetTokenRenewal> {
     const { kind, maxWaitMs } = WAITS[purpose];
     const acquire = (unused: number): Promise<number> =>
       this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, unused);
-    return createBudgetTokenCheck(await acquire(0), () => acquire(1));
+    return createBudgetTokenRenewal(await acquire(0), () => acquire(1));
   }
 
   private async takeTokenOf(
     account: string,
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
-  ): Promise<BudgetTokenCheck> {
+  ): Promise<BudgetTokenRenewal> {
     this.watcher.closeCircuit(account);
     if (typeof purpose === 'string') return this.takeWithoutOutageCheck(account, requestsPerSecond, purpose);
     const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
     const { tokenRequestedAt } = purpose;
     delete purpose.tokenRequestedAt;
-    return createBudgetTokenCheck(tokenRequestedAt ?? (await wait(0)), () => wait(1));
+    return createBudgetTokenRenewal(tokenRequestedAt ?? (await wait(0)), () => wait(1));
   }
 
   /**

@@ -53,10 +53,10 @@ export interface FailedExchange {
 }
 
 /**
- * Wraps the error of a check of the budget token that ended a request. HTTP clients pass this error on like an error
- * of the connection, but it says nothing about upstream.
+ * Wraps the error of a budget token renewal that ended a request. HTTP clients pass this error on like an error of
+ * the connection, but it says nothing about upstream.
  */
-export class BudgetTokenCheckError extends Error {
+export class BudgetTokenRenewalError extends Error {
   constructor(override readonly cause: unknown) {
     super('the budget token of a request could not be renewed');
   }
@@ -64,11 +64,12 @@ export class BudgetTokenCheckError extends Error {
 
 /**
  * Returns the error for an exchange with upstream that ended before the whole reply was received: an
- * {@link UpstreamError}, or the unchanged error of the budget token check if it prevented the request.
+ * {@link UpstreamError}, or the unchanged error of the renewal of the budget token if that error prevented the
+ * request.
  */
 export function toErrorOfExchange(error: unknown, exchange: FailedExchange): unknown {
-  const checkError = isAxiosError(error) ? error.cause : error;
-  if (checkError instanceof BudgetTokenCheckError) return checkError.cause;
+  const renewalError = isAxiosError(error) ? error.cause : error;
+  if (renewalError instanceof BudgetTokenRenewalError) return renewalError.cause;
   if (error instanceof UpstreamError) return error;
   const { timeoutMs, timedOut, connected, maxBytes, received = 0, hasBegun = false } = exchange;
   const code = codeOf(error);

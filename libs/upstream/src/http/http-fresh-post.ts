@@ -4,7 +4,7 @@ import { connect as connectSecure } from 'node:tls';
 import type { Readable } from 'node:stream';
 import type FormData from 'form-data';
 import { TimeLimit } from '#platform';
-import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import type { BudgetTokenRenewal } from '../budget/budget-token-renewal.js';
 import { decompressed } from './http-decompression.js';
 import { hasKnownEnd, isDecompressionError, isSuccessfulReply, toErrorOfExchange } from './http-failure.js';
 import { UpstreamReplyTooLargeError, UpstreamRequestNotSentError } from '../upstream-error.js';
@@ -21,8 +21,11 @@ export interface FreshPost {
   timeoutMs: number;
   /** Time limit for the start of the POST. After it is over, no connection is opened. */
   limit?: TimeLimit | undefined;
-  /** Check that is awaited after the connection is established. If it rejects, the request is not written. */
-  tokenCheck?: BudgetTokenCheck | undefined;
+  /**
+   * Renewal of the budget token. It is awaited after the connection is established. If it rejects, the request is not
+   * written.
+   */
+  tokenRenewal?: BudgetTokenRenewal | undefined;
   /** Maximum size of the reply's body, in bytes. */
   maxBytes: number;
 }
@@ -39,8 +42,8 @@ export interface FreshPostReply {
  *
  * No connection is opened after `post.limit` is over. The request is not written after `post.timeoutMs` has passed,
  * even if the process was suspended meanwhile.
- * @throws {UpstreamRequestNotSentError} if the request was not written because of one of these limits or the token
- * check
+ * @throws {UpstreamRequestNotSentError} if the request was not written because of one of these limits, or because the
+ * renewal of the budget token rejected
  * @throws {UpstreamError} if no connection was established or no whole reply was received
  */
 export async function postOnFreshConnection(post: FreshPost): Promise<FreshPostReply> {
@@ -108,7 +111,7 @@ class FreshExchange {
   private async exchange(): Promise<FreshPostReply> {
     await this.connected();
     try {
-      await this.post.tokenCheck?.();
+      await this.post.tokenRenewal?.();
     } catch (error) {
       throw new UpstreamRequestNotSentError({ cause: error });
     }

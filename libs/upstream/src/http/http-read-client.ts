@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
-import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import type { BudgetTokenRenewal } from '../budget/budget-token-renewal.js';
 import { decompressed } from './http-decompression.js';
 
 /** A reply to a read. Its body may still be arriving. */
@@ -18,7 +18,7 @@ export interface HttpRead {
   headers: Readonly<Record<string, string>>;
   /** Aborts the read, even while the body is arriving. */
   signal: AbortSignal;
-  tokenCheck?: BudgetTokenCheck | undefined;
+  tokenRenewal?: BudgetTokenRenewal | undefined;
   /** The client notes here what has arrived, because a failed read has no reply. */
   progress: ReadProgress;
 }
@@ -59,7 +59,7 @@ export class HttpReadClient {
   /**
    * Makes a read. Resolves to the reply. A small uncompressed body is passed on as a whole, and any other body as a
    * stream. If the rest of the body cannot be read, the stream ends with the error. Before the call, the caller must
-   * await `read.tokenCheck`, which replaces an expired token of the budget.
+   * await `read.tokenRenewal`, which replaces an expired token of the budget.
    */
   async get(read: HttpRead): Promise<HttpReply> {
     for (let starts = 1; ; starts += 1) {
@@ -68,7 +68,7 @@ export class HttpReadClient {
         return { ...reply, body: decompressed(reply.body, reply.headers) };
       } catch (error) {
         if (!(error instanceof TokenExpiredError)) throw error;
-        await read.tokenCheck?.();
+        await read.tokenRenewal?.();
       }
     }
   }
@@ -79,8 +79,8 @@ export class HttpReadClient {
 
   private start(read: HttpRead, needsToken: boolean): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
-      const { url, headers, tokenCheck } = read;
-      const mayStart = (): boolean => !needsToken || tokenCheck?.isExpired?.() !== true;
+      const { url, headers, tokenRenewal } = read;
+      const mayStart = (): boolean => !needsToken || tokenRenewal?.isExpired?.() !== true;
       this.agent.dispatch(
         { origin: url.origin, path: url.pathname + url.search, method: 'GET', headers },
         new ReplyHandler(read, mayStart, resolve, reject),

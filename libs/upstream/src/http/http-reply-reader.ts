@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import type { BudgetTokenRenewal } from '../budget/budget-token-renewal.js';
 import { ExchangeDeadline } from './exchange-deadline.js';
 import {
   assertReplyIsNotFromTidings,
-  BudgetTokenCheckError,
+  BudgetTokenRenewalError,
   hasKnownEnd,
   toErrorOfExchange,
   isDecompressionError,
@@ -56,15 +56,15 @@ export class HttpReplyReader {
    * Sends a request and passes the whole body of a successful reply to `consumer`. Resolves to the reply's
    * headers and the time of their arrival.
    * @throws {UpstreamError} if the request fails or the reply is not valid
-   * @throws the error of `tokenCheck` if it rejects
+   * @throws the error of `tokenRenewal` if it rejects
    */
   async read(
-    { baseUrl, tokenCheck }: UpstreamAddress,
+    { baseUrl, tokenRenewal }: UpstreamAddress,
     request: Pick<HttpRead, 'url' | 'headers'>,
     consumer: BodyConsumer,
     limits: ReplyLimits,
   ): Promise<Pick<HttpReply, 'headers' | 'arrivedAt'>> {
-    await tokenCheck?.();
+    await tokenRenewal?.();
     const exchange = new Exchange(this.timeoutMs);
     const progress: ReadProgress = { bytes: 0 };
     let isEndKnown = false;
@@ -73,7 +73,7 @@ export class HttpReplyReader {
       const { signal } = deadline;
       const response = await this.reads.get({
         ...{ ...request, signal, progress },
-        tokenCheck: pausedDuring(tokenCheck, deadline),
+        tokenRenewal: pausedDuring(tokenRenewal, deadline),
       });
       isEndKnown = hasKnownEnd(response);
       assertIsUpstream(response);
@@ -103,8 +103,8 @@ export class HttpReplyReader {
         timeoutMs: this.timeoutMs,
         timedOut: exchange.deadline.isOver,
         maxBytes: limits.maxBytes,
-        // If the request fails before the first bytes of the body are passed on, nothing is received although bytes
-        // have arrived.
+        // If the request fails before the first bytes of the body are passed on, `exchange.received` is 0 although
+        // bytes have arrived.
         received: exchange.received || bytes,
         hasBegun: status !== undefined && isSuccessfulReply({ status }),
         hasKnownEnd: isEndKnown,
@@ -137,26 +137,26 @@ class Exchange {
 }
 
 /**
- * Returns a token check that works like the given one and pauses the deadline while it runs. A request may wait long
- * for a new token, and this wait must not count towards the deadline.
- * @throws {BudgetTokenCheckError} if the given check rejects
+ * Returns a token renewal that works like the given one and pauses the deadline while it runs. A request may wait
+ * long for a new token, and this wait must not count towards the deadline.
+ * @throws {BudgetTokenRenewalError} if the given renewal rejects
  */
 function pausedDuring(
-  tokenCheck: BudgetTokenCheck | undefined,
+  tokenRenewal: BudgetTokenRenewal | undefined,
   deadline: ExchangeDeadline,
-): BudgetTokenCheck | undefined {
-  if (tokenCheck === undefined) return undefined;
-  const check = async (): Promise<void> => {
+): BudgetTokenRenewal | undefined {
+  if (tokenRenewal === undefined) return undefined;
+  const renewal = async (): Promise<void> => {
     deadline.pause();
     try {
-      await tokenCheck();
+      await tokenRenewal();
     } catch (error) {
-      throw new BudgetTokenCheckError(error);
+      throw new BudgetTokenRenewalError(error);
     } finally {
       deadline.resume();
     }
   };
-  return Object.assign(check, { isExpired: () => tokenCheck.isExpired?.() === true });
+  return Object.assign(renewal, { isExpired: () => tokenRenewal.isExpired?.() === true });
 }
 
 /**

@@ -4,12 +4,12 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse, isAxiosError } from 'axios';
 import FormData from 'form-data';
-import type { BudgetTokenCheck } from '../budget/budget-token-check.js';
+import type { BudgetTokenRenewal } from '../budget/budget-token-renewal.js';
 import { BudgetExhaustedError } from '../budget/request-budget.js';
 import {
-  addBudgetTokenCheckToAgent,
-  createTransportWithBudgetTokenCheck,
-} from './http-token-checking-agent.js';
+  addBudgetTokenRenewalToAgent,
+  createTransportWithBudgetTokenRenewal,
+} from './http-token-renewing-agent.js';
 import {
   type ContactList,
   ContactListReader,
@@ -52,8 +52,8 @@ export class HttpUpstream implements Upstream {
   private readonly reads: HttpReadClient;
   private readonly replies: HttpReplyReader;
   private readonly agents = {
-    httpAgent: addBudgetTokenCheckToAgent(new HttpAgent({ keepAlive: true })),
-    httpsAgent: addBudgetTokenCheckToAgent(new HttpsAgent({ keepAlive: true })),
+    httpAgent: addBudgetTokenRenewalToAgent(new HttpAgent({ keepAlive: true })),
+    httpsAgent: addBudgetTokenRenewalToAgent(new HttpsAgent({ keepAlive: true })),
   };
 
   /**
@@ -82,7 +82,7 @@ export class HttpUpstream implements Upstream {
   async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
     const form = toForm(send);
     try {
-      await checkTokenBeforePost(address.tokenCheck);
+      await renewTokenBeforePost(address.tokenRenewal);
       const reply = await postOnFreshConnection({
         url: `${address.baseUrl}/messages/send`,
         headers: { ...form.getHeaders(), ...headersOf(address) },
@@ -91,7 +91,7 @@ export class HttpUpstream implements Upstream {
         length: form.getLengthSync(),
         timeoutMs: this.timeoutMs,
         limit,
-        tokenCheck: address.tokenCheck,
+        tokenRenewal: address.tokenRenewal,
         maxBytes: this.maxReplyBytes,
       });
       assertReplyIsNotFromTidings(reply);
@@ -157,11 +157,11 @@ export class HttpUpstream implements Upstream {
     path: string,
     query: UpstreamQuery = [],
   ): Promise<AxiosResponse<string>> {
-    const { tokenCheck } = address;
-    await tokenCheck?.();
+    const { tokenRenewal } = address;
+    await tokenRenewal?.();
     const signal = AbortSignal.timeout(this.timeoutMs);
     const request = getRequest(address, path, query);
-    const transport = createTransportWithBudgetTokenCheck(request.url, tokenCheck, signal);
+    const transport = createTransportWithBudgetTokenRenewal(request.url, tokenRenewal, signal);
     let response: AxiosResponse<string>;
     try {
       response = await this.http.request<string>({ ...request, ...this.agents, transport, signal });
@@ -189,13 +189,13 @@ function errorReplyOf(error: unknown): AxiosResponse<string> | undefined {
 }
 
 /**
- * Awaits the check of the budget token before the connection of a POST is opened.
+ * Renews an expired token of the budget before the connection of a POST is opened.
  * @throws {BudgetExhaustedError} if the budget has no token in time
- * @throws {UpstreamRequestNotSentError} if the check failed for another reason
+ * @throws {UpstreamRequestNotSentError} if the renewal failed for another reason
  */
-async function checkTokenBeforePost(tokenCheck: BudgetTokenCheck | undefined): Promise<void> {
+async function renewTokenBeforePost(tokenRenewal: BudgetTokenRenewal | undefined): Promise<void> {
   try {
-    await tokenCheck?.();
+    await tokenRenewal?.();
   } catch (error) {
     throw error instanceof BudgetExhaustedError ? error : new UpstreamRequestNotSentError({ cause: error });
   }

@@ -4,14 +4,14 @@ import { BUDGET_TOKEN_TTL_MS } from './request-budget.js';
  * Replaces a request's token of the upstream budget if the token has expired. Must be awaited right before the request
  * is written. If the returned promise rejects, the request must not be written.
  */
-export interface BudgetTokenCheck {
+export interface BudgetTokenRenewal {
   (): Promise<void>;
   /** Returns true if the token has expired. Absent if the token never expires. */
   isExpired?(): boolean;
 }
 
 /**
- * Maximum number of expired tokens that one check replaces. After that, the request is sent even with an expired
+ * Maximum number of expired tokens that one renewal replaces. After that, the request is sent even with an expired
  * token. Otherwise, if Redis were so slow that every new token expired, the request would never be sent.
  */
 const MAX_RENEWALS = 10;
@@ -22,11 +22,14 @@ const MAX_RENEWALS = 10;
  * @param renew returns the expired token to the budget and takes a new one; resolves to the time at which the new token
  * was requested, by `performance.now()`
  */
-export function createBudgetTokenCheck(requestedAt: number, renew: () => Promise<number>): BudgetTokenCheck {
+export function createBudgetTokenRenewal(
+  requestedAt: number,
+  renew: () => Promise<number>,
+): BudgetTokenRenewal {
   let latest = requestedAt;
   const isExpired = (): boolean => performance.now() - latest > BUDGET_TOKEN_TTL_MS;
-  const check = async (): Promise<void> => {
+  const renewal = async (): Promise<void> => {
     for (let i = 0; i < MAX_RENEWALS && isExpired(); i += 1) latest = await renew();
   };
-  return Object.assign(check, { isExpired });
+  return Object.assign(renewal, { isExpired });
 }
