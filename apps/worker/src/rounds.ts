@@ -42,8 +42,8 @@ export interface RoleRounds {
 }
 
 /**
- * Removes records according to retention. Its scripts must start with a delete: a full Redis refuses all
- * others.
+ * Removes records according to retention. Each of its scripts must delete before it writes anything else, because a
+ * Redis that is out of memory refuses all other scripts that write.
  */
 export interface Relief {
   isNeeded(): Promise<boolean>;
@@ -138,7 +138,7 @@ export class RoundSchedule implements AccountFollower {
     } catch (error) {
       this.logger.debug(
         { err: error },
-        'could not tell the other workers which periodic task is due next; they read the due times within seconds',
+        'could not notify the other workers of the next due periodic task; the workers read the due times from Redis within seconds',
       );
     }
   }
@@ -236,7 +236,10 @@ export class RoundSchedule implements AccountFollower {
     }
   }
 
-  /** Starts or ends the renewal of leases: an idle worker must not wake up for it. */
+  /**
+   * Starts the timer that renews leases if tasks are running; otherwise stops it, so that it does not wake an idle
+   * worker.
+   */
   private renewWhileRunning(): void {
     if (this.running.size === 0) {
       clearInterval(this.renewal);

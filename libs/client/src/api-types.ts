@@ -165,7 +165,7 @@ export type Conversation = {
     id: string;
     contactId: string | null;
     /**
-     * Phone number that had a conversation of its own before Tidings knew that the number belongs to this contact: remove your copy of the conversation with this id. Null if there was none.
+     * Phone number whose conversation this conversation replaced when Tidings learned that the number belongs to the contact. Remove your copy of the conversation whose `id` is this number. Null if this conversation replaced none.
      */
     replaces: string | null;
     /**
@@ -589,7 +589,7 @@ export type DeliveryList = {
 
 export type NewDelivery = {
     /**
-     * The event to deliver. The event must still be in the event log.
+     * Id of the event to deliver. The event must still be in the event log.
      */
     eventId: string;
 };
@@ -792,7 +792,7 @@ export type Caller = {
      */
     keyName: string | null;
     /**
-     * Id of the token, or null for a caller with an API key.
+     * Id of the token, or null for a caller with an API key or a session of the web console.
      */
     tokenId: string | null;
     /**

@@ -31,7 +31,7 @@ Where the variables of an installation are set (REDIS_URL), as in its containers
 Redis, the encryption key, the blob store and the messaging service:
   docker compose exec gateway tidings doctor
 
-Exit code 0 if there is no problem; warnings are no problem.`,
+Exit code 0 if no problem is found, even if there are warnings.`,
     )
     .action(action(terminal, doctor));
 }
@@ -66,8 +66,8 @@ async function doctor(context: CommandContext, { bundle }: { bundle?: string | t
 }
 
 /**
- * Returns true if the environment describes an installation. Beside `npm start`, `REDIS_URL` alone does not: the keys are
- * then in its data directory.
+ * Returns true if the environment variables describe an installation. In a checkout, `REDIS_URL` alone does not: `npm
+ * start` can use that Redis, and keeps the keys in its data directory.
  */
 function hasInstallation(environment: NodeJS.ProcessEnv): boolean {
   const isSet = (name: string): boolean => (environment[name] ?? '') !== '';
@@ -104,7 +104,7 @@ async function writeBundle(
   context.output.note(`Wrote ${file}. It contains no secret and no text of a message.`);
 }
 
-/** True for an installation whose gateway the command line does not name. */
+/** Returns true if the gateway to check is that of the installation, because the user has selected no other. */
 function isOwnGateway({ selected }: CommandContext, isInstallation: boolean): boolean {
   return isInstallation && selected.url === undefined && selected.profile === undefined;
 }
@@ -122,7 +122,7 @@ async function gatewayToCheck(context: CommandContext, isInstallation: boolean):
 async function checkReachableGateway(context: CommandContext, isInstallation: boolean): Promise<Finding[]> {
   const gateway = await gatewayToCheck(context, isInstallation);
   if (!isOwnGateway(context, isInstallation)) return await checkGateway(gateway);
-  // In the container of a worker there is no gateway.
+  // That no gateway answers is only a warning, because the container of a worker has none.
   return await checkGateway(gateway, (url, why) =>
     warning(
       'gateway',
@@ -132,7 +132,7 @@ async function checkReachableGateway(context: CommandContext, isInstallation: bo
   );
 }
 
-/** Returns the selected gateway. A missing key is a finding here, no failure. */
+/** Returns the selected gateway. A missing API key does not make the command fail, because the checks report it. */
 async function addressOf(context: CommandContext): Promise<GatewayAddress> {
   try {
     return await context.connection();

@@ -37,8 +37,8 @@ const MAX_CLOCK_DIFFERENCE_MS = 30_000;
 
 /**
  * Checks the installation that the environment variables describe: the variables, Redis, the encryption key, the blob
- * store and the messaging service. Changes nothing but for a probe file in the blob store, and a key in Redis that expires
- * at once.
+ * store and the messaging service. Changes nothing, except that it writes a probe file to the blob store, and to
+ * Redis a key that expires at once.
  */
 export async function checkInstallation(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
   const variables = checkVariables(environment);
@@ -53,7 +53,8 @@ export async function checkInstallation(environment: NodeJS.ProcessEnv): Promise
 }
 
 function checkVariables(environment: NodeJS.ProcessEnv): Finding[] {
-  // Only gateways have an API key. Where there is none, as in the container of a worker, their variables do not matter.
+  // Only gateways have an API key. Without one, as in the container of a worker, the variables of gateways do not
+  // matter.
   const isForGateway = (environment['API_KEY'] ?? '') !== '';
   const faults = [
     ...(isForGateway ? faultsOf(GatewayEnvironment, environment) : []),
@@ -87,7 +88,10 @@ function faultsOf(shape: new () => object, environment: NodeJS.ProcessEnv): read
   }
 }
 
-/** Returns what the checks of the stores and of the messaging service need. Gateways and workers have it in common. */
+/**
+ * Returns the settings that the checks of the stores and of the messaging service need. Gateways and workers share
+ * these settings.
+ */
 function settingsOf(environment: NodeJS.ProcessEnv): CommonEnvironment | undefined {
   return faultsOf(CommonEnvironment, environment).length > 0
     ? undefined
@@ -134,7 +138,7 @@ function refusal(message: string): Finding {
 
 /** Writes a key that expires at once. Returns a finding if Redis refuses it. */
 async function checkWrite(redis: RedisClient, prefix: string): Promise<Finding | undefined> {
-  // A write to a replica would make the connection reconnect, and the next checks fail.
+  // A write to a replica would make the connection reconnect, and the next checks would fail.
   if (await isReadOnlyReplica(redis)) return refusal('READONLY Redis is a read-only replica');
   try {
     await redis.set(`${prefix}:doctor`, '1', 'PX', 1);
@@ -148,7 +152,7 @@ async function connected(redis: RedisClient): Promise<void> {
   if (redis.status === 'ready') return;
   await new Promise<void>((resolve, reject) => {
     redis.once('ready', resolve);
-    // The first attempt says enough.
+    // The first failed attempt to connect is enough for the finding.
     redis.once('close', () => {
       reject(new Error('the connection was closed'));
     });
@@ -180,7 +184,7 @@ async function checkRedisServer(redis: RedisClient, settings: CommonEnvironment)
     found.push(
       problem(
         'Redis',
-        'uses 80 % of its maxmemory or more; when it is full, sends are answered 503',
+        'uses 80 % of its maxmemory or more; when it is full, the gateway answers requests to send with 503',
         'raise maxmemory',
       ),
     );
@@ -262,7 +266,7 @@ function upstreamRemedy(error: unknown): string {
   if (error instanceof UpstreamStatusError && (error.status === 401 || error.status === 403))
     return 'set UPSTREAM_API_KEY to a valid key of the messaging service';
   if (error instanceof UpstreamStatusError && error.status >= 500)
-    return 'wait until the messaging service is well again: waiting sends then proceed';
+    return 'wait until the messaging service works again; waiting sends then go on by themselves';
   if (error instanceof UpstreamStatusError || error instanceof UpstreamReplyUnreadableError)
     return 'correct UPSTREAM_BASE_URL, which includes the path such as /v1';
   return 'start the messaging service, or correct UPSTREAM_BASE_URL';

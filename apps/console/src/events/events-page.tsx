@@ -11,7 +11,7 @@ import { EventRows } from './event-rows.js';
 import { type EventTail, MAX_ROWS, type TailState } from './event-tail.js';
 import { useEventTail } from './use-event-tail.js';
 
-/** Events as they happen, and stored ones. What is selected is in the address. */
+/** Live events, and stored events. The selection is in the address of the page. */
 export function EventsPage(): JSX.Element {
   const api = useApi();
   const [{ types = '', contactId = '', messageId = '', sendId = '', from }, setParameters] = useParameters();
@@ -66,7 +66,9 @@ export function EventsPage(): JSX.Element {
   );
 }
 
-/** The rows. They stand still while the reader has paused them, scrolled down, or moved the focus into them. */
+/**
+ * The rows of events. They do not move while the reader has paused them, scrolled down, or moved the focus into them.
+ */
 function Tail(props: {
   tail: EventTail;
   state: TailState;
@@ -137,7 +139,7 @@ function statusText({ rows, isReading, hasMore }: TailState, isHeld: boolean, is
     return isAboutOne
       ? 'The event log is long: only its older part was searched.'
       : `${shown} Newer events follow.`.trim();
-  return `${isHeld ? 'The list is held. New events wait.' : 'New events appear at the top.'} ${shown}`.trim();
+  return `${isHeld ? 'The list is paused. New events are not shown yet.' : 'New events appear at the top.'} ${shown}`.trim();
 }
 
 function NoEvents({ isAboutOne }: { isAboutOne: boolean }): JSX.Element {

@@ -54,7 +54,7 @@ export function SecretSection({ webhook }: { webhook: Webhook }): JSX.Element {
           >
             Reveal the secret
           </ActionButton>
-          <span class="quiet">Each look is written to the audit log.</span>
+          <span class="quiet">Each time the secret is revealed, the audit log records it.</span>
         </div>
       ) : (
         <>
@@ -126,8 +126,8 @@ function RotateDialog(props: {
 }
 
 /**
- * When the old secret of a webhook ends. Only the reply of a rotation says it, so the tab of the browser remembers it. It
- * is a time, not a secret.
+ * When the old secret of a webhook ends. Only the reply to a rotation contains this time, so the tab of the browser
+ * remembers it. The time is not secret.
  */
 function useOldSecretEnd(webhookId: string): [string | undefined, (endsAt: string) => void] {
   const name = `tidings.console.rotated.${webhookId}`;

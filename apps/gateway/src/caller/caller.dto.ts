@@ -23,7 +23,7 @@ export class CallerView {
     type: 'string',
     nullable: true,
     example: null,
-    description: 'Id of the token, or null for a caller with an API key.',
+    description: 'Id of the token, or null for a caller with an API key or a session of the web console.',
   })
   tokenId!: string | null;
   @ApiProperty({

@@ -20,7 +20,7 @@ export class ConversationView {
     type: 'string',
     nullable: true,
     description:
-      'Phone number that had a conversation of its own before Tidings knew that the number belongs to this contact: remove your copy of the conversation with this id. Null if there was none.',
+      'Phone number whose conversation this conversation replaced when Tidings learned that the number belongs to the contact. Remove your copy of the conversation whose `id` is this number. Null if this conversation replaced none.',
     example: '+14155550123',
   })
   replaces!: string | null;

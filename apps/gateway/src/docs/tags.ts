@@ -3,7 +3,8 @@ export const TAGS = [
   { name: 'Messages', description: 'Send texts and files.' },
   {
     name: 'Sends',
-    description: 'Get the status of a send, cancel a send, or set the outcome of an unknown send.',
+    description:
+      'Get the status of a send, cancel a send, or set the outcome of a send with the status `unknown`.',
   },
   { name: 'Contacts', description: 'Read contacts and their messages from the messaging service.' },
   {

@@ -85,7 +85,7 @@ export class StreamQuery extends FilterQuery {
   @Optional()
   @rule(
     'types',
-    `must be 1 to ${MAX_TYPES} event types or patterns such as message.*, conversation.updated or send.updated, separated by commas`,
+    `must be 1 to ${MAX_TYPES} event types (such as conversation.updated) or patterns (such as message.*), separated by commas`,
     (value) => areTypes(value, isLiveType),
   )
   types?: string | string[];

@@ -37,7 +37,7 @@ const MULTIPART_ROUTE = '/v1/messages/send';
 /** Returns the problem of a request that another gateway sent. Serving such a request could loop without end. */
 function loop(): Problem {
   const detail =
-    'This server is a Tidings gateway, not a messaging service. Set UPSTREAM_BASE_URL, or the baseUrl of the account, to the address of the messaging service.';
+    'A Tidings gateway, this one or another, uses this URL as its messaging service. At the gateway that sent the request, set UPSTREAM_BASE_URL, or the baseUrl of the account, to the address of the messaging service.';
   return new Problem('loop_detected', detail);
 }
 

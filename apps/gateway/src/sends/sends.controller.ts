@@ -89,7 +89,8 @@ export class SendsController {
   @Audited('send.resolved')
   @ApiOperation({
     operationId: 'resolveSends',
-    summary: 'Set the outcome of several unknown sends, or resend them',
+    summary:
+      'Set the outcome of several sends with the status unknown, or resend several unknown or failed sends',
     description:
       'Each send id has its own result. If one send cannot be resolved, the other sends of the request are still resolved.',
   })
@@ -124,7 +125,7 @@ export class SendsController {
   @Audited('send.resolved')
   @ApiOperation({
     operationId: 'resolveSend',
-    summary: 'Set the outcome of an unknown send, or resend it',
+    summary: 'Set the outcome of a send with the status unknown, or resend an unknown or failed send',
     description:
       'Set `outcome` to `sent` or `failed` if you know what happened to an `unknown` send. `resend` sends the message of an `unknown` or `failed` send again, unless Tidings finds the message at the messaging service.',
   })

@@ -208,7 +208,7 @@ export class ReplayDto {
 export class NewDeliveryDto {
   @ApiProperty({
     example: 'evt_8d0c3f9a4b5e6d7c8b9a0f1e2d3c4b5a69788796',
-    description: 'The event to deliver. The event must still be in the event log.',
+    description: 'Id of the event to deliver. The event must still be in the event log.',
   })
   @TextOf(1, 100)
   eventId!: string;

@@ -51,7 +51,8 @@ export class UnidentifiedContactReader {
    * @throws {UpstreamUnavailableError} if requests for the account are suspended
    */
   async areReadSince(account: string, since: number, listReadAt: number | undefined): Promise<boolean> {
-    // The times of another list may be later than those of this list, if Redis' clock was set back between them.
+    // The reads that belong to another contact list do not count: if Redis' clock was set back since then, their
+    // times may seem recent enough.
     const isSameList = this.reads.get(account)?.listReadAt === listReadAt;
     if (isSameList && this.haveBeenRead(account, since, listReadAt)) return true;
     this.wantedSince.set(account, Math.max(since, this.wantedSince.get(account) ?? -Infinity));
@@ -79,7 +80,7 @@ export class UnidentifiedContactReader {
     const readAt = new Map<string, number>();
     for (const { id } of unidentified.contacts) {
       const at = before?.get(id) ?? -Infinity;
-      // A later time is one from before Redis' clock was set back.
+      // A time after `startedAt` was recorded before Redis' clock was set back, so it does not count.
       readAt.set(id, at <= unidentified.startedAt ? at : -Infinity);
     }
     this.reads.set(account, { ...unidentified, readAt });
@@ -107,7 +108,7 @@ export class UnidentifiedContactReader {
     if (contactIds.length === 0) return;
     this.logger.warn(
       { account, contactIds },
-      'could not read contacts whose phone number is not known; a send that may already have been posted is not posted again until they are read, or until about ten minutes after its confirmation period',
+      'could not read contacts whose phone number is unknown; a send whose earlier POST may have succeeded is not posted again until these contacts are read, or until about ten minutes after the end of SEND_CONFIRM_MS (with a file: SEND_CONFIRM_MEDIA_MS)',
     );
   }
 

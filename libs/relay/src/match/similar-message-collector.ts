@@ -130,7 +130,7 @@ function candidateOf(
       : afterPostMs < -UPSTREAM_CLOCK_TOLERANCE_MS
         ? SENT_BEFORE_POST
         : message.attachments !== attachments
-          ? 'The message has another number of attachments.'
+          ? 'The message has a different number of attachments.'
           : message.to === undefined
             ? 'The message names no recipient.'
             : 'The message was already known before this look-up.';

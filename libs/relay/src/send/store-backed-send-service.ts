@@ -146,7 +146,8 @@ function resolution(
 ): StateChange {
   const transition = `resolved_${outcome}` as const;
   if (transitionResult(state.status, transition) === undefined) {
-    const allowed = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
+    const allowed =
+      outcome === 'resend' ? 'a send with the status unknown or failed' : 'a send with the status unknown';
     throw new SendNotResolvableError(
       `The send is ${state.status}; only ${allowed} can be resolved as ${outcome}.`,
     );

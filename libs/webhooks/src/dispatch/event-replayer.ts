@@ -29,7 +29,7 @@ export class ReplayTooLargeError extends Error {
      */
     readonly maxUntil: string,
   ) {
-    super(`The window holds more than ${maxEvents} events.`);
+    super(`The time window contains more than ${maxEvents} events.`);
     this.name = 'ReplayTooLargeError';
   }
 }
