@@ -198,7 +198,10 @@ export function bindings(opened: OpenedResources): Provider[] {
   ];
 }
 
-/** Builds the upstream of callers' reads from other tokens, so that a test can replace each of them alone. */
+/**
+ * Builds the upstream of callers' reads. Its parts are injected by tokens of their own, so that a test can replace
+ * each part alone.
+ */
 function readsBinding(logger: Logger): FactoryProvider<ReadableUpstream> {
   return {
     provide: ACCOUNT_UPSTREAM,

@@ -1,6 +1,9 @@
 import { type AgendaWakeUps, pause } from '#platform';
 
-/** Maximum wait while wake-ups arrive, in milliseconds: what a lost wake-up costs. */
+/**
+ * Maximum wait while wake-ups arrive, in milliseconds. If a wake-up is lost, its task is delayed by at most this
+ * time.
+ */
 const MAX_WAIT_MS = 5_000;
 /**
  * Minimum wait between two reads of the agenda, in milliseconds. A task that is still due may belong to another
@@ -8,17 +11,17 @@ const MAX_WAIT_MS = 5_000;
  */
 const MIN_WAIT_MS = 10;
 
-/** How long a worker waits for the next task of an agenda at most, in milliseconds. */
+/** Maximum times for which a worker waits before it reads the agenda again, in milliseconds. */
 export interface AlarmLimits {
-  /** While wake-ups do not arrive: another process may have made a task due. */
+  /** While wake-ups do not arrive: the worker is then not notified of tasks that other processes make due. */
   untrustedMs: number;
-  /** While wake-ups arrive. */
+  /** While wake-ups arrive. Default: {@link MAX_WAIT_MS}. */
   trustedMs?: number;
 }
 
 /**
- * Lets a worker sleep until a task of an agenda is due: the next one of which it knows, or one that another process
- * schedules earlier.
+ * Lets a worker sleep until a task of an agenda is due: the next task that the worker knows of, or an earlier task
+ * that another process schedules.
  */
 export class AgendaAlarm {
   private readonly stopping = new AbortController();

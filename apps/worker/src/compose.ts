@@ -39,8 +39,8 @@ import { LoggedForms } from './poll/logged-forms.js';
 import { pollSettingsFrom } from './settings.js';
 
 /**
- * Waits before each retry of a failed page of old messages, in milliseconds. After the last retry, the page
- * is read in parts.
+ * Waits before each retry of a failed page of older messages, in milliseconds. After the last retry, the page is read
+ * in parts.
  */
 const PAGE_RETRIES_MS = [2_000, 10_000];
 
@@ -66,7 +66,7 @@ export interface WorkerCore extends OpenedResources {
   upstream: BudgetedUpstream;
   contactList: ContactListPoller;
   contacts: ContactPoller;
-  /** Searches the messages of a recipient for sends, for the relay. */
+  /** Looks up sends among the messages of their recipients, for the relay. */
   lookup: RecipientMessageReader;
 }
 
@@ -123,8 +123,9 @@ function composeFeed(
   const budgeted = metrics.feed.observeSource(new AccountFeedSource(upstream));
   const source = traces?.feed.interceptSource(budgeted) ?? budgeted;
   const volatileFields = new RedisVolatileFieldStore(redis, prefix);
-  // The default account comes from the environment and has no date of its own: use the start of its
-  // event log. An upstream outage at the first start is logged there before the first poll.
+  // The default account comes from the environment, so no time of its addition is stored. The start of its event log
+  // replaces that time. The log may start before the first poll, for example with an outage of upstream at the first
+  // start.
   const addedAt = async (account: string): Promise<number | undefined> =>
     (await accounts.find(account))?.addedAt ?? (await events.installedAt(account))?.getTime();
   const listPoll = new ContactListPoller(feed, source, MIN_ABSENCE_UNTIL_DELETED_MS, addedAt, {

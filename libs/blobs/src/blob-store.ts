@@ -104,8 +104,8 @@ export interface BlobStore {
 }
 
 /**
- * Prefix of the ids under which the markers of processes are stored. No account's id starts with a dot, so no
- * blob has this prefix.
+ * Prefix of the ids of process markers. The id of an uploaded file starts with the id of its account, and no account
+ * id starts with a dot, so no uploaded file has this prefix.
  */
 export const PROCESS_MARKER_PREFIX = '.marks/';
 /** Maximum number of markers that {@link BlobStore.marks} returns. */

@@ -110,7 +110,7 @@ export class FileCallLimiter {
 
 /** For a call after a failure that was reported already. */
 function ignore(): void {
-  // There is nobody left to tell.
+  // The caller already has the failure.
 }
 
 async function inTime<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {

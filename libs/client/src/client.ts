@@ -385,9 +385,9 @@ function contactsIn(reply: unknown): readonly Contact[] {
 }
 
 /**
- * Returns an answer of the gateway as what it is.
+ * Returns the answer to `request` with its type, once it is known to come from the gateway.
  * @param field a field that each answer to this request has
- * @throws {TidingsConnectionError} if it is missing, because another service has answered
+ * @throws {TidingsConnectionError} if the field is missing, which means that another service has answered
  */
 function answerWith<T extends object>(field: keyof T & string, answer: unknown, request: string): T {
   if (isObject(answer) && field in answer) return answer as T;

@@ -62,7 +62,7 @@ export interface SendUpdate {
  * after every 15 seconds without an event.
  */
 const SILENCE_MS = 45_000;
-/** Time after which the end of a connection is not another failure of a series, in milliseconds. */
+/** If a connection lasted at least this long, in milliseconds, its end does not count as another failure. */
 const LASTING_MS = 15_000;
 /** Maximum length of one event on the stream, in characters. */
 const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
@@ -100,12 +100,12 @@ export class EventStream implements AsyncIterable<Event> {
   }
 
   /**
-   * Position that the iteration has reached: after the last event that it returned, even while the caller still handles
-   * the event. Pass it as `after` to another stream to continue there. Undefined if `after` was not set and the gateway
-   * has not yet sent an event or a position.
+   * Position that the iteration has reached: after the last event that it returned, even while the caller still
+   * handles the event. Pass it as `after` to another stream to continue there. Undefined if `after` was not set and
+   * the gateway has not yet sent an event or a position.
    *
-   * With {@link EventOptions.types}, it also moves without an event. Then store it at intervals as well, but not while an
-   * event is handled.
+   * With {@link EventOptions.types}, the cursor also moves without an event. Then store the cursor at intervals as
+   * well, but not while an event is handled.
    */
   get cursor(): string | undefined {
     return this.last;
@@ -212,7 +212,7 @@ export class EventStream implements AsyncIterable<Event> {
   }
 }
 
-/** Returns true if a connection lasted for so long that its end does not count as another failure. */
+/** Returns true if a connection lasted for {@link LASTING_MS}. */
 function hasLasted(startedAt: number): boolean {
   return performance.now() - startedAt >= LASTING_MS;
 }

@@ -21,8 +21,8 @@ const openEventLogScript = LuaScript.from(import.meta.url, 'lua/open-log.lua');
 const trimEventLogScript = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 
 /**
- * Maximum number of log entries that one command reads, and that the first command of a read reads: nothing is known
- * yet of the size of the entries.
+ * Maximum number of log entries that one command reads. The first command of a read reads fewer, because the size of
+ * the entries is not known yet.
  */
 const CHUNK = 500;
 const FIRST_CHUNK = 16;

@@ -99,16 +99,17 @@ export interface FeedStore {
 
   /**
    * Stores the result of a poll of a contact.
-   * @returns the detection delays of new messages; undefined if nothing was stored, because another poll of the
-   * contact was committed, or Redis restarted or failed over, since the poll started
+   * @returns the detection delays of new messages; undefined if the commit was refused, because the contact's stored
+   * record has changed (usually by the commit of another read), or Redis restarted or failed over, since the poll
+   * started
    */
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<CommittedPoll | undefined>;
 
   /**
-   * Stores that a poll found the newest messages of a contact unchanged, and ends the claim of the contact.
-   * Calls for the same account in one turn of the event loop are sent to Redis together.
-   * @returns when the account's next contact is due; undefined if nothing was stored, because another poll of the
-   * contact was committed, or Redis restarted or failed over, since the poll started
+   * Stores that a poll found the newest messages of a contact unchanged, and ends the claim of the contact. Calls for
+   * the same account in one turn of the event loop are sent to Redis together.
+   * @returns when the account's next contact is due; undefined if the commit was refused, for the same reasons as by
+   * {@link commitPoll}
    */
   commitUnchangedPoll(
     account: string,

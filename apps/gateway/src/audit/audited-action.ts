@@ -34,8 +34,8 @@ export function hasCheckedFields(action: AuditedAction): boolean {
 }
 
 /**
- * Returns the category of an action. Programs create tokens and cancel sends in the course of their work, and people sign
- * in.
+ * Returns the category of an action. Actions on tokens, sends and sessions are `frequent`, because programs create
+ * tokens and cancel sends all the time, and people often sign in.
  */
 export function categoryOf(action: AuditedAction): AuditCategory {
   if (action.startsWith('webhook.')) return 'webhook';

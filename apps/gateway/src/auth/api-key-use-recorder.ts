@@ -8,7 +8,10 @@ import { API_KEY_USES, CLOCK, LOGGER } from '../tokens.js';
 const INTERVAL_MS = 60_000;
 /** Time for which uses are collected before they are recorded together, in milliseconds. */
 const BATCH_MS = 1_000;
-/** Maximum number of API keys whose last recorded use is remembered. With more, a key may be recorded more often. */
+/**
+ * Maximum number of API keys whose last recorded use is remembered. If more keys are in use, uses may be recorded
+ * more often than once per {@link INTERVAL_MS}.
+ */
 const MAX_KEYS = 10_000;
 
 /**

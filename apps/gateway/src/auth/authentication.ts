@@ -8,7 +8,7 @@ import { rememberCaller } from './caller.js';
 import type { RateLimit, RateState } from './rate-limit.js';
 import { assertStillAllowed } from './still-allowed.js';
 
-/** Duration of a body after which the caller is checked again, in milliseconds. */
+/** If it takes longer than this to receive the body, the caller is checked again, in milliseconds. */
 const SLOW_BODY_MS = 1_000;
 
 /** The rate limits of callers. */

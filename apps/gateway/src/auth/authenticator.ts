@@ -37,7 +37,8 @@ export class Authenticator {
   ) {}
 
   /**
-   * Resolves to the caller of a new request. The request extends the idle time of a session, unless no reader caused it.
+   * Resolves to the caller of a new request. The request extends the idle time of a session, unless the web console
+   * sent the request by itself; see {@link UNATTENDED_HEADER}.
    * @throws {Problem} `unauthenticated`
    */
   async authenticate(headers: IncomingHttpHeaders): Promise<Principal> {
@@ -82,8 +83,9 @@ export class Authenticator {
 }
 
 /**
- * Returns the credential of a request. Generated clients may send the same text in both headers. Beside an API key, a
- * bearer token that is not one of the gateway is ignored, because it is for somebody else, such as a proxy.
+ * Returns the credential of a request. Generated clients may send the same text in both headers. If the request has
+ * an API key, a bearer token that does not have the format of the gateway is ignored, because it is probably for a
+ * proxy.
  * @throws {Problem} `unauthenticated` if there is no credential, or an API key and a token
  */
 function credentialOf(headers: IncomingHttpHeaders): Credential {

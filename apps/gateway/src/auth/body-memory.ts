@@ -25,8 +25,8 @@ const METHODS_WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE
  * bodies slowly. A body counts from before it is read until its request ends. Small bodies do not count. A body of
  * unknown size counts with the maximum size as soon as it is no longer small.
  *
- * Authentication must run before. A public route authenticates no caller before the body is read, so its bodies must be
- * small: a caller without a key cannot use up the limits.
+ * Authentication must run first. A public route authenticates no caller before the body is read, so its bodies must
+ * be small: a caller without a key cannot use up the limits.
  */
 export function limitBodyMemory(server: FastifyInstance): void {
   const slots = new CallerSlots(BODY_MEMORY_LIMITS);
@@ -77,8 +77,8 @@ async function* chunksOf(body: Readable, whenLarge: () => void): AsyncGenerator<
       yield chunk;
     }
   } finally {
-    // Discards what the caller still sends. The connection closes after an error, and to close it with unread data
-    // would reset it: the caller could lose the response.
+    // Discards what the caller still sends. The connection is closed after an error. Closing it with unread data
+    // would reset it, and the caller could lose the response.
     body.resume();
   }
 }

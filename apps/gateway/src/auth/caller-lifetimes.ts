@@ -8,7 +8,10 @@ import { callerOf } from './caller.js';
 import { RevocationWatch } from './revocation-watch.js';
 import { assertStillAllowed, recheckCaller } from './still-allowed.js';
 
-/** Minimum time until a session is checked again, in milliseconds: the clock of this process is only an estimate. */
+/**
+ * Minimum time until a session is checked again, in milliseconds. A check may come a little before the session's end,
+ * because this process only estimates Redis' clock.
+ */
 const MIN_RECHECK_MS = 100;
 
 /** The time during which the caller of a long request may be served. */

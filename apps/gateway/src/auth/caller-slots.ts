@@ -4,18 +4,20 @@ import { Problem, retryAfter } from '../problems/problem.js';
 /** Time after which a caller that got no slot should try again, in milliseconds. */
 const RETRY_MS = 5_000;
 
-/** Maximum numbers of requests of one kind, or sizes of these requests, that a gateway serves at the same time. */
+/**
+ * Limits of the simultaneous requests of one kind that a gateway serves: of their number, or of their total size.
+ */
 export interface CallerLimits {
-  /** Maximum number of all callers together. */
+  /** Maximum for all callers together. */
   max: number;
-  /** Maximum number of one account. */
+  /** Maximum for one account. */
   maxPerAccount: number;
   /**
-   * Maximum number of all tokens of one account. The rest of `maxPerAccount` is for API keys and sessions of the
+   * Maximum for all tokens of one account together. The rest of `maxPerAccount` is for API keys and sessions of the
    * console.
    */
   maxPerAccountForTokens: number;
-  /** Maximum number of one token. */
+  /** Maximum for one token. */
   maxPerToken: number;
 }
 
@@ -47,7 +49,7 @@ export class CallerSlots {
 
   /**
    * Acquires a slot. The caller must release an acquired slot.
-   * @param size what the slot adds to the numbers that have limits
+   * @param size what the request counts towards each limit: 1, or its size if the limits are sizes
    */
   acquire({ account, tokenId }: Pick<Principal, 'account' | 'tokenId'>, size = 1): CallerSlot {
     const { max, maxPerAccount, maxPerAccountForTokens, maxPerToken } = this.limits;
@@ -85,7 +87,7 @@ export function noSlotProblem(full: ReachedLimit, requests: string): Problem {
   return new Problem(code, DETAILS[full](requests), { headers: retryAfter(RETRY_MS) });
 }
 
-/** Numbers by name. A number of 0 needs no memory. */
+/** Counts by name. A name whose count is 0 is not stored. */
 class Counts {
   private readonly counts = new Map<string, number>();
 

@@ -4,7 +4,10 @@ import { hasSessionTokenFormat, idAndHashOfSession } from '#accounts';
 /** Header that every request of the web console has. Its value selects a session of the cookie. */
 export const CONSOLE_HEADER = 'x-tidings-console';
 
-/** Header of a request of the web console that no reader caused, for example a repeated read of an open page. */
+/**
+ * Header of a request that the web console sends by itself, not because of a user action, for example to update an
+ * open page.
+ */
 export const UNATTENDED_HEADER = 'x-tidings-unattended';
 
 /** The prefix `__Host-` makes browsers refuse the cookie unless it is Secure, for `/`, and for this host only. */

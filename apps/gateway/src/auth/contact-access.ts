@@ -14,8 +14,8 @@ const OWNERS_KEPT_MS = 1_000;
 const MAX_NUMBERS = 10_000;
 
 /**
- * Maximum number of events that a read of a caller with a token examines. Rate limits count requests, not their work, and
- * a token may be in the hands of anyone who opens a page.
+ * Maximum number of events that one read examines for a caller with a token. Rate limits count requests, not their
+ * work, and a token may be in the hands of anyone who opens a page.
  */
 export const MAX_EXAMINED_FOR_TOKENS = 1_000;
 
@@ -23,8 +23,8 @@ export const MAX_EXAMINED_FOR_TOKENS = 1_000;
 type SendOwner = Pick<Send, 'contactId' | 'phoneNumber'>;
 
 /**
- * Decides what a caller may see whose token is restricted to contacts. Callers without restriction may see everything of
- * their account. A send belongs to the contact of its message; before the message is found, to the contacts that own the
+ * Decides what a caller with a restricted token may see. Callers without restriction may see everything of their
+ * account. A send belongs to the contact of its message; before the message is found, to the contacts that own the
  * phone number of the recipient.
  */
 @Injectable()
@@ -53,7 +53,10 @@ export class ContactAccess {
       : this.maySeeContact(caller, contactId);
   }
 
-  /** True if the caller may see an event: of its contacts and of their sends, but none of the account. */
+  /**
+   * True if the caller may see an event. A caller with a restricted token may see the events of its contacts and of
+   * their sends, but no events of the account as a whole.
+   */
   async maySeeEvent(caller: Principal, event: LoggedEvent): Promise<boolean> {
     const { contactIds } = caller;
     if (contactIds === undefined) return true;
@@ -73,7 +76,10 @@ export class ContactAccess {
     };
   }
 
-  /** Returns the entries of a timeline that a caller may see, who may see its contact. */
+  /**
+   * Returns the entries of a timeline that the caller may see. The caller must be allowed to see the timeline's
+   * contact.
+   */
   entriesOf<T extends { kind: 'message' } | { kind: 'send'; send: SendOwner }>(
     caller: Principal,
     entries: readonly T[],
@@ -101,7 +107,10 @@ export class ContactAccess {
   }
 }
 
-/** True if the caller may see an event, as far as type and contact decide it. */
+/**
+ * False if the type or the contact of an event shows that the caller may not see the event. The result true is final
+ * unless the event is about a send.
+ */
 function mayBeVisible(
   contactIds: ReadonlySet<string>,
   event: Pick<LoggedEvent, 'type' | 'contactId'>,

@@ -16,12 +16,12 @@ export const REPLY_MEMORY_LIMITS: CallerLimits = {
 
 /**
  * Limits the size of all responses that the gateway holds at the same time, because many callers may request large
- * responses and read them slowly or not at all. A response counts until it was sent. Small responses and streams do not
- * count, nor do responses to requests that change something, because an error would say that nothing was changed. A
- * response that is larger than the limit of its caller counts as much as the limit, so a caller with no other large
+ * responses and read them slowly or not at all. A response counts until it was sent. Small responses and streams do
+ * not count, nor do responses to requests that change something, because an error would say that nothing was changed.
+ * A response that is larger than the limit of its caller counts as much as the limit, so a caller with no other large
  * response always gets it.
  *
- * Authentication must run before.
+ * Authentication must run first.
  */
 export function limitReplyMemory(server: FastifyInstance): void {
   const slots = new CallerSlots(REPLY_MEMORY_LIMITS);
@@ -38,7 +38,7 @@ export function limitReplyMemory(server: FastifyInstance): void {
       Math.min(bytes, caller.tokenId === undefined ? maxPerAccount : maxPerToken),
     );
     if (!slot.acquired) {
-      // Describes the response that is not sent.
+      // This header belongs to the response that is not sent.
       reply.removeHeader('age');
       done(noSlotProblem(slot.full, 'memory for responses that callers have not read yet'));
       return;

@@ -6,7 +6,7 @@ import { type Scope, TOKEN_SCOPES } from '#accounts';
 /**
  * What tokens may do at a route:
  *
- * - `contact`: The handler checks that the object belongs to a contact of the token. Other objects are 404.
+ * - `contact`: The handler checks that the object belongs to a contact of the token, and otherwise answers 404.
  * - `filtered`: The handler leaves out what belongs to no contact of the token.
  * - `denied`: Tokens that are restricted to contacts get 403. Other tokens are allowed.
  * - `keys-only`: All tokens get 403.

@@ -10,9 +10,9 @@ const READ_INTERVAL_MS = 250;
 type Listener = () => void;
 
 /**
- * Notifies long requests of the revocation of their token, session or API key, within some 250 ms. One loop per gateway reads the
- * new revocations, whatever the number of requests. Redis may lose revocations in a failover, so long requests also
- * check their credential at longer intervals.
+ * Notifies long requests of the revocation of their token, session or API key, within about 250 ms. One loop per
+ * gateway reads the new revocations, whatever the number of requests. Redis may lose revocations in a failover, so
+ * long requests also check their credential at longer intervals.
  */
 @Injectable()
 export class RevocationWatch {

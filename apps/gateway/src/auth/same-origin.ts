@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 /**
  * True if a page of the gateway itself sent the request. Browsers set both headers; a page cannot change them.
  *
- * `Sec-Fetch-Site` is decisive. An `Origin` beside it must not contradict it: it is `null` where the page has the referrer
- * policy `no-referrer`. Without `Sec-Fetch-Site`, the host of `Origin` must be that of the request, so a proxy in front of
- * the gateway must pass on the `Host` header.
+ * `Sec-Fetch-Site` is decisive. If the request also has the header `Origin`, the two must not contradict each other.
+ * `Origin` is `null` if the page has the referrer policy `no-referrer`. Without `Sec-Fetch-Site`, the host of
+ * `Origin` must be that of the request, so a proxy in front of the gateway must pass on the `Host` header.
  */
 export function isSameOrigin(headers: IncomingHttpHeaders): boolean {
   const { host, origin } = headers;

@@ -11,7 +11,10 @@ const SHARED_MS = 1_000;
 /** Maximum number of API keys, tokens and sessions whose last check is kept. */
 const MAX_KEYS = 1_000;
 
-/** Checks the API keys, tokens and sessions of event streams. Streams with the same one share their checks, so that many cost no more than one. */
+/**
+ * Checks the API keys, tokens and sessions of event streams. Streams with the same API key, token or session share
+ * one check.
+ */
 @Injectable()
 export class SharedChecks {
   private readonly checks = new LRUCache<string, Promise<boolean>>({ max: MAX_KEYS, ttl: SHARED_MS });

@@ -1,7 +1,7 @@
 /** Returns a value that is made by the first call. */
 export interface Once<T> {
   (): Promise<T>;
-  /** Resolves to the value if it was made, without making it. */
+  /** Resolves to the value, or to undefined if the value has not been made. Never makes the value. */
   current(): Promise<T | undefined>;
 }
 

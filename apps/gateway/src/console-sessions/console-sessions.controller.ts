@@ -104,7 +104,7 @@ export class ConsoleSessionsController {
   /** Authenticates the API key that signs in, records its use, and counts the request for it. */
   private async ownerOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
     const { headers, ip } = request;
-    // The cookie must not stand in for the key.
+    // Only the API key counts: a session in the cookie must not authenticate the sign-in.
     const given = { ...headers, cookie: undefined };
     const caller = await this.signIns.guard(ip, () => this.authenticator.authenticate(given));
     rememberCaller(request, caller);

@@ -7,8 +7,8 @@ import { Problem, retryAfter } from '../problems/problem.js';
 export const MAX_FAILED_SIGN_INS = 20;
 const WINDOW_SECONDS = 60;
 /**
- * Maximum number of addresses whose failures are counted. Beyond it, the address whose last attempt is the oldest is
- * forgotten.
+ * Maximum number of addresses whose failures are counted. If there are more, the address whose last attempt is the
+ * oldest is forgotten.
  */
 const MAX_ADDRESSES = 10_000;
 
@@ -68,7 +68,10 @@ export class SignInLimit {
   }
 }
 
-/** Returns what is counted for an address: its network of 64 bits for IPv6, of which one client has all addresses. */
+/**
+ * Returns the key under which the failures of an address are counted. For an IPv6 address, this is its /64 network,
+ * because one client usually has all addresses of such a network.
+ */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');

@@ -5,7 +5,9 @@ import type { FastifyReply } from 'fastify';
 import { isNavigationToQueues } from '../queues/console-navigation.js';
 import { ROOT_FOLDER } from '../root-folder.js';
 
-/** Rules for the console's pages: everything comes from the gateway, nothing runs that is not a file of the console. */
+/**
+ * Rules for the console's pages: everything comes from the gateway, and only files of the console can run as scripts.
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -26,9 +28,10 @@ const NOT_PAGES = /^(assets|queues|sessions)\//;
 const HASHED_NAME = /-[A-Z0-9]{8}\.\w+$/;
 
 /**
- * Serves the web console at `/console`, and at every path below that no other route has: the console itself reads the
- * path. The files have no data, so they need no credential. `apps/launcher/bundle-console.mjs` makes them. Must be called
- * before authentication is set up, because a browser opens `/console/queues` without a credential.
+ * Serves the web console at `/console`, and at every path below it that no other route serves. The script of the page
+ * reads the path. The files contain no data, so they need no credential. `apps/launcher/bundle-console.mjs` makes
+ * them. Must be called before authentication is set up, because a browser opens `/console/queues` without a
+ * credential.
  */
 export async function serveConsole(app: NestFastifyApplication): Promise<void> {
   const server = app.getHttpAdapter().getInstance();

@@ -42,9 +42,12 @@ export const TOKEN_READ_LIMITS: CallerLimits = {
 };
 /** Reads of callers with tokens use at most this part of an account's budget of upstream requests. */
 const TOKENS_SHARE_OF_BUDGET = 1 / 2;
-/** Maximum time that a read of a caller with a token waits for that share, in milliseconds. */
+/**
+ * Maximum time that a read of a caller with a token waits because {@link TOKENS_SHARE_OF_BUDGET} is used up, in
+ * milliseconds.
+ */
 const SHARE_WAIT_MS = 5_000;
-/** Value of `Retry-After` above that number, in milliseconds. */
+/** Value of `Retry-After` if {@link MAX_CONCURRENT_READS} is reached, in milliseconds. */
 const FULL_RETRY_MS = 1_000;
 
 /** Who reads. */
@@ -120,7 +123,8 @@ export class UpstreamReads {
     const slot = this.tokenSlots.acquire(reader);
     if (!slot.acquired) throw noSlotProblem(slot.full, 'simultaneous reads from the messaging service');
     try {
-      // Before the call that is shared with equal reads of API keys, because these need not wait for the share.
+      // Wait before the shared call, not in it: equal reads of callers with API keys share that call, and need not
+      // wait for the share of the tokens.
       if (!this.cache.has([account, ...what])) await this.waitForShare(account);
       return await this.cachedRequest(account, what, request);
     } finally {

@@ -5,7 +5,7 @@ import { parseMessage } from '#upstream';
 import { toTimelineMessage } from './timeline-upstream.js';
 
 const PAGE_SIZE = 500;
-/** Maximum number of pages of the log that are read to bring a full reading up to date. */
+/** Maximum number of pages of the event log that one call of `changesSince` reads. */
 const MAX_PAGES = 4;
 const RESYNCED = 'contact.resynced';
 

@@ -12,7 +12,7 @@ import { StoredTimelineFeed } from './timeline-feed.js';
 import { RelayedTimelineSends } from './timeline-sends.js';
 import { TimelineUpstream } from './timeline-upstream.js';
 
-/** Number of requests of timelines that may leave at once: those of one page. */
+/** Number of requests for timelines that may be sent at once: as many as one page of a timeline needs. */
 const BURST = 5;
 
 /** Returns the providers of the timeline's tokens of `tokens.ts`. */

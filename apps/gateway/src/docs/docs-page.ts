@@ -47,7 +47,7 @@ function headersOf(type: string): Record<string, string> {
   return { 'content-type': type, 'cache-control': 'no-cache' };
 }
 
-/** Returns a function that reads a file of the page, and keeps it: there are only a few. */
+/** Returns a function that reads a file of the page once and then keeps it in memory. */
 function readOnce(from: PageFile['from'], name: string): Once<Buffer> {
   return once(() => readFile(join(from === 'page' ? PAGE_FOLDER : swaggerFolder(), name)));
 }

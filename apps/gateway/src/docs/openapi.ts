@@ -30,7 +30,8 @@ const LICENSE = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' };
 
 /** Serves the OpenAPI document at `/docs/openapi.json`, and the page about it at `/docs`. */
 export function serveDocs(app: NestFastifyApplication): void {
-  // Built at the first request: a start would pay for a document that few processes ever show.
+  // The document is built at the first request, because building it takes time at the start, and few processes ever
+  // serve it.
   SwaggerModule.setup('docs', app, () => describeApi(app), {
     ui: false,
     raw: ['json'],
@@ -72,7 +73,10 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
   return { ...document, webhooks: describeWebhooks() };
 }
 
-/** Decorators refer to a schema without a class only by a list of schemas: a list of one becomes its schema. */
+/**
+ * Replaces each list of a single schema (`oneOf`) by that schema. Decorators can refer to a schema without a class
+ * only in such a list.
+ */
 function useSingleSchemas(schemas: NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>): void {
   for (const schema of Object.values(schemas)) {
     if ('$ref' in schema) continue;

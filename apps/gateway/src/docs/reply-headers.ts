@@ -65,7 +65,7 @@ export function describeReplyHeaders(document: OpenAPIObject): void {
 }
 
 function headersOf(path: string, status: string): Headers {
-  // A 401 has them too if the API key was revoked after the request was counted.
+  // A 401 has rate limit headers too if the API key was revoked after the request was counted.
   const withKey = path.startsWith('/v1/');
   return {
     ...ALWAYS,

@@ -6,7 +6,7 @@ type Schema = Exclude<
   { $ref: string }
 >;
 
-/** A request body of each model that works as it stands, apart from ids. */
+/** A valid request body for each model. Only its ids must be replaced. */
 export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   NewSend: { phoneNumber: '+15551230001', message: 'Your parcel is here.', reference: 'order-1041' },
   NewSendForm: { phoneNumber: '+15551230001', message: 'Your parcel is here.' },
@@ -30,7 +30,7 @@ const NULL_IS_A_VALUE: ReadonlySet<string> = new Set(['WebhookChanges']);
 /**
  * Completes the request bodies of the document: adds an example of each, documents that unknown fields are rejected
  * (except those of sends) and that optional fields may be null, and moves default values into the descriptions.
- * Generators of clients take a field with a default for one that callers must give.
+ * Default values are moved because client generators treat a field with a default as required.
  */
 export function describeRequestBodies(document: OpenAPIObject): void {
   for (const { operation } of operationsOf(document)) {

@@ -3,8 +3,8 @@ import { PROBLEM_TYPE } from '../problems/problem-catalog.js';
 import { operationsOf, type Response } from './operations.js';
 
 /**
- * Moves the error responses of all operations to the shared responses of the document, so that each stands there once.
- * Its name consists of its problem codes, for example `ValidationFailedOrMalformedBody`.
+ * Moves the error responses of all operations to the shared responses of the document, so that the document contains
+ * each of them only once. Its name consists of its problem codes, for example `ValidationFailedOrMalformedBody`.
  */
 export function shareProblems(document: OpenAPIObject): void {
   const shared: Record<string, Response> = {};

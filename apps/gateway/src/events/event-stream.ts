@@ -52,11 +52,11 @@ export class EventStream {
   ) {}
 
   /**
-   * Sends events until `stop` aborts, the API key or token becomes invalid, or the cursor expires. A client that reconnects after
-   * one of the last two gets 401, 403 or 410.
+   * Sends events until `stop` aborts, the API key or token becomes invalid, or the cursor expires. A client that
+   * reconnects gets 401 or 403 if the API key or token is invalid, and 410 if the cursor has expired.
    *
-   * While Redis is unavailable, the stream sends comments only. It does not end then: the client would reconnect and get
-   * 503, after which an EventSource of a browser never reconnects.
+   * While Redis is unavailable, the stream sends comments only. It does not end then: the client would reconnect and
+   * get 503, after which an EventSource of a browser never reconnects.
    * @param first the first page after the cursor
    */
   async run(first: EventPage, stop: AbortSignal): Promise<void> {
@@ -111,16 +111,17 @@ export class EventStream {
   }
 
   /**
-   * Checks the API key. Sends a comment after silence, and with it the cursor, which is also sent at this interval
-   * without silence. Resolves to false if the stream must end.
+   * Checks the API key or token. Sends a comment if nothing was sent for one interval, and sends a changed cursor
+   * with a comment if no id was sent for one interval. Resolves to false if the stream must end.
    */
   private async keepAlive(): Promise<boolean> {
     if (!(await this.checkAccess())) return false;
     const { commentMs } = this.settings;
     const isSilent = this.silentMs() >= commentMs;
-    // Frames of live changes have no id, and may leave no silence for a comment.
+    // Frames of live changes have no id. If they follow each other closely, no comment is due, so the time since the
+    // last id also counts.
     const update = isSilent || performance.now() - this.sentIdAt >= commentMs ? this.cursorUpdate() : '';
-    // A cursor goes with a comment: alone it would end the silence, and so delay the next comment.
+    // Never send the cursor without a comment: any write delays the next comment.
     if (isSilent || update !== '') await this.write(commentFrame('') + update);
     return true;
   }

@@ -163,8 +163,8 @@ export class LiveChanges {
   }
 
   /**
-   * Makes the next stream of the account follow the changes anew: those that this object reports are incomplete. The
-   * streams of this object end.
+   * Forgets an object whose changes are incomplete and whose streams end. The next stream of the account then gets a
+   * new object with a new subscription.
    */
   replace(shared: AccountChanges): void {
     if (this.accounts.get(shared.account) === shared) this.accounts.delete(shared.account);

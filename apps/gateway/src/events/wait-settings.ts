@@ -1,8 +1,11 @@
 import type { CallerLimits } from '../auth/caller-slots.js';
 
-/** Limits and intervals of long polls and event streams. Both together have one limit. */
+/** Limits and intervals of long polls and event streams. The limits apply to both together. */
 export interface WaitSettings extends CallerLimits {
-  /** Interval at which the log is read even without a notification, in milliseconds. It bounds the delay of a lost one. */
+  /**
+   * Interval at which the log is read even without a notification, in milliseconds. If a notification is lost, its
+   * event is delayed by at most this time.
+   */
   recheckMs: number;
   /** Interval of comments on a silent stream, in milliseconds. The API key is checked at the same interval. */
   commentMs: number;

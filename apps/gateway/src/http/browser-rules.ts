@@ -59,8 +59,8 @@ function allowedHeadersOf(requested = ''): { allowedHeaders?: string[] } {
 }
 
 /**
- * Returns the security headers that helmet sets. They are the same for each response, so helmet is asked only once: it
- * takes a tenth of a request's time.
+ * Returns the security headers that helmet sets. They are the same for each response, so helmet is called only once.
+ * A call for each response would take a tenth of the time of a request.
  */
 function securityHeaders(): Record<string, string> {
   const headers: Record<string, string> = {};

@@ -25,7 +25,7 @@ export function onRequestEnd(server: FastifyInstance, report: Report): void {
   else reports.push(report);
 }
 
-/** Reports the end of a request that no hook sees: its URL cannot be parsed. */
+/** Reports the end of a request whose URL cannot be parsed. No hook sees such a request. */
 export function reportRequestEnd(request: FastifyRequest, response: SentResponse): void {
   for (const report of reportsOf.get(request.server) ?? []) report(request, response);
 }

@@ -73,7 +73,7 @@ export function createServer(
     multipart: {
       ...PARSER_OPTIONS,
       throwFileSizeLimit: false,
-      // The parser passes on every part as bytes: it would replace invalid bytes of a text with U+FFFD.
+      // The parser must pass on every part as bytes. Otherwise, it would replace invalid bytes of a text with U+FFFD.
       isPartAFile: () => true,
       limits: {
         // One byte above the limit of each kind of part, so that its reader can detect a part that is too large.

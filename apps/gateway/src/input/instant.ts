@@ -1,6 +1,6 @@
 const ISO_INSTANT = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** In UTC, the year has four digits in every time that is stored and shown. */
+/** Latest accepted time: the year of a stored or shown time has at most four digits in UTC. */
 const MAX_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Parses an ISO 8601 date and time with a time zone. Returns milliseconds since 1970, or undefined for any other value. */

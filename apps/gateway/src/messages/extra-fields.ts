@@ -25,7 +25,10 @@ export function extraFieldFaults(known: KnownNames, fields: Readonly<Record<stri
   return [{ field, message }];
 }
 
-/** Returns the faults of undocumented fields of a token that must not use any. Those with the value null are ignored. */
+/**
+ * Returns the faults of undocumented fields in a request of a token that must not use such fields. Fields with the
+ * value null are ignored.
+ */
 export function restrictedTokenFaults(
   known: KnownNames,
   fields: Readonly<Record<string, unknown>>,

@@ -199,7 +199,10 @@ function typeOf(mimetype: string): string {
   return CONTENT_TYPE.test(mimetype) ? mimetype : 'application/octet-stream';
 }
 
-/** Returns the next part, or undefined at the end. Every error here is the parser's, about what the caller sent. */
+/**
+ * Returns the next part, or undefined at the end. Every error here comes from the parser, and concerns what the
+ * caller sent.
+ */
 async function nextOf(parts: AsyncIterableIterator<MultipartFile>): Promise<MultipartFile | undefined> {
   try {
     const next = await parts.next();

@@ -106,7 +106,7 @@ export class SendAcceptance {
     await this.assertStillAllowed(form, request);
     try {
       const acceptance = await this.store(caller, key, owner, form.fields, form, originOf(request));
-      // The send of the first request has its own file.
+      // The send of the earlier request has its own file, so the file of this request is not needed.
       if (acceptance.replayed) await form.discard();
       return acceptance;
     } catch (error) {

@@ -7,8 +7,8 @@ export const MAX_UNFINISHED_SENDS = 100;
 
 /**
  * Returns the quota of a caller with a restricted token, which may be in the hands of anyone who opens a page: its
- * scheduled sends and their files must not fill Redis and the blob store. A new token of the same API key for the same
- * contacts does not get a new quota. Other callers have none.
+ * scheduled sends and their files must not fill Redis and the blob store. A new token of the same API key for the
+ * same contacts does not get a new quota. Other callers have no quota.
  */
 export function quotaOf({ keyId, contactIds }: Principal): SendQuota | undefined {
   if (contactIds === undefined) return undefined;

@@ -63,8 +63,9 @@ export async function rotateAll(
   const prefix = environment.REDIS_KEY_PREFIX;
   const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const keys = new RedisEncryptionKeyIds(redis, prefix);
-  // Registered before the first secret is encrypted with it. Only key ids listed now are forgotten at the end: a process
-  // that starts meanwhile may register a further key, and use it. No process may still encrypt with a key listed now.
+  // Register the current key before the first secret is encrypted with it. At the end, remove only the key ids that
+  // are listed now: a process that starts meanwhile may register and use a further key. No process may still encrypt
+  // with an earlier key that is listed now.
   const earlier = (await keys.list()).filter((id) => id !== cipher.keyId);
   await keys.add(cipher.keyId);
 

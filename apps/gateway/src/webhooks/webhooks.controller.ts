@@ -77,7 +77,8 @@ export class WebhooksController {
       url: body.url,
     });
     reply.header('location', `/v1/webhooks/${endpoint.id}`).header('cache-control', 'no-store');
-    // A read of the health could fail, and the caller would never learn the secret of the stored webhook.
+    // The health of the webhook is not read: if that failed, the caller would never get the secret of the stored
+    // webhook.
     return { ...endpoint, ...HEALTH_OF_NEW_ENDPOINT, secret };
   }
 
@@ -133,7 +134,7 @@ export class WebhooksController {
       return await this.viewOf(account, endpoint);
     } catch (error) {
       if (!isStoreFault(error)) throw error;
-      // The caller must learn that the change is stored.
+      // The change is stored, so the caller must not get an error.
       return { ...endpoint, ...healthBefore };
     }
   }

@@ -17,7 +17,7 @@ export class DeliveriesProcessor extends QueueProcessor implements OnModuleDestr
     super();
   }
 
-  /** Stops taking jobs, so that they wake workers that go on. */
+  /** Stops taking jobs, so that other workers take them. */
   async onModuleDestroy(): Promise<void> {
     await this.worker.pause(true);
   }

@@ -10,7 +10,7 @@ import {
 
 /**
  * Writes to Redis that this worker is alive, with its version and its roles. Logs a new installation if Redis
- * is empty, also after a loss of all data.
+ * contains none: at the first start, or after a loss of all data.
  */
 export class Heartbeat extends RedisHeartbeat {
   private readonly installationKey: string;

@@ -67,8 +67,8 @@ const PROBLEMS = {
 } as const;
 
 /**
- * Returns an authenticator that fails at once if Redis is not connected. The worker's other commands wait until it is:
- * here, the waiting requests would have no limit.
+ * Returns an authenticator that fails at once if Redis is not connected. Other commands of the worker wait for the
+ * connection, but the number of requests that wait for this check would have no limit.
  */
 function failFast(keys: ApiKeyAuthenticator, redis: Pick<RedisClient, 'status'>): ApiKeyAuthenticator {
   return {

@@ -34,8 +34,8 @@ export class AccountFeedSource implements FeedSource {
 }
 
 /**
- * Returns what a read is for, as the budget knows it. A poll without a claimed token, such as the contact list, is rare
- * and uses the class that is never starved.
+ * Returns the purpose under which a read takes its token of the budget. A poll without a claim, such as that of the
+ * contact list, is rare. It uses the class `more`, because `more` comes before the first requests of other polls.
  */
 function requestPurposeOf(purpose: ReadPurpose): RequestPurpose {
   if (purpose === 'lookup' || purpose === 'confirmation') return purpose;

@@ -16,26 +16,29 @@ import { MAX_RUNNING, type RoleRounds, SURVEY } from '../rounds.js';
 /** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
 const TICK_MS = 250;
 /**
- * Delay of a round that an outage holds up, in milliseconds. The end of the outage normally schedules the
- * round earlier; that message can be lost.
+ * Delay until the next round of an account that has an outage, in milliseconds. The end of the outage normally
+ * schedules the round earlier, but that notification may be lost.
  */
 const RECHECK_HELD_MS = 5_000;
 /**
  * Maximum number of due contacts that one worker reads alone. More due contacts are offered to all workers.
  */
 const MAX_LOCAL_READS = 4;
-/** Maximum time between two offers, in milliseconds. */
+/** Maximum time between two offers of an account's due contacts to all workers, in milliseconds. */
 const MAX_OFFER_INTERVAL_MS = 1_000;
-/** Maximum wait for these reads, in milliseconds. Slower reads continue in the background. */
+/**
+ * Maximum time that a round waits for the reads of its own worker, in milliseconds. Slower reads continue in the
+ * background.
+ */
 const MAX_LOCAL_WAIT_MS = 300;
 /** Delay until a requested contact list that could not be read is read again, in milliseconds. */
 const RETRY_REQUESTED_LIST_MS = 5_000;
 /**
- * Maximum number of contact lists that one process reads at the same time. Upstreams that hang must leave tasks of the
- * process for the due contacts of other accounts.
+ * Maximum number of contact lists that one process reads at the same time. The limit leaves some of the tasks of the
+ * process for the due contacts of other accounts, even while many upstreams hang.
  */
 const MAX_RUNNING_LISTS = MAX_RUNNING / 2;
-/** Delay until a contact list is read for which there was no room, in milliseconds. */
+/** Delay until the next try to read a contact list after {@link MAX_RUNNING_LISTS} was reached, in milliseconds. */
 const RETRY_DELAYED_LIST_MS = 5_000;
 /** Delay until an account with running reads is checked again, in milliseconds. */
 const RECHECK_RUNNING_MS = 1_000;
@@ -96,7 +99,8 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
           if (await isHeld(account)) return RECHECK_HELD_MS;
           if (due <= MAX_LOCAL_READS) return RECHECK_RUNNING_MS;
           await parts.polls.addRecurring([{ subject: account, payload: { account } }]);
-          // One worker spends a small budget as fast as several would.
+          // With a small budget, more frequent offers would not speed up the reads: one worker can use up the budget
+          // alone.
           return Math.min(Math.max(1_000 / found.requestsPerSecond, TICK_MS), MAX_OFFER_INTERVAL_MS);
         },
       },

@@ -22,8 +22,8 @@ import { RunningReads } from './running-reads.js';
  */
 const MAX_READS = 256;
 /**
- * Time within which a contact must be due for the loop to wait for it, in milliseconds. The agenda would be
- * slower.
+ * If an account's next contact is due within this time, in milliseconds, the loop of the account waits for the
+ * contact. Otherwise the loop ends, and the agenda starts a loop again, which takes longer.
  */
 const MAX_WAIT_MS = 1_000;
 /** Maximum number of contacts that a loop claims in one step. */
@@ -37,9 +37,9 @@ type Claimed = Extract<ClaimReply, { claimed: unknown }>;
 interface ClaimLoop {
   hints: Hints;
   /**
-   * Callers that wait for the end of the loop, and schedule the account themselves. Each is called with the time until
-   * the next contact is due in milliseconds, or undefined if unknown. A loop may go on for weeks, so a caller that no
-   * longer waits must leave nothing behind.
+   * Callers that wait for the end of the loop, and schedule the account themselves. Each is called with the time
+   * until the next contact is due in milliseconds, or undefined if unknown. A caller that stops waiting must remove
+   * its function, because a loop may run for weeks.
    */
   waiting: Set<(nextDueInMs: number | undefined) => void>;
   /** Next due time from the end of the last read. Cleared by a claim or a hint. */
@@ -157,10 +157,11 @@ export class Poller {
     let [rate, knownAt, claims] = [0, -Infinity, 1];
     while (!this.isStopping()) {
       if (this.reads.freeSlots(account) < 1) {
-        // A read that ends wakes the loop of its account. The pause covers slots freed by other accounts.
+        // A read that ends wakes only the loop of its own account. The pause is therefore short: a read of another
+        // account may free a slot.
         hints.clear();
         await hints.pause(MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
-        // Other reads that end in the same turn of the event loop free their slots too.
+        // Wait one turn of the event loop, so that other reads that end in the same turn have also freed their slots.
         await nextTurn();
         continue;
       }
@@ -179,7 +180,7 @@ export class Poller {
       const { reply, count } = isIdle
         ? { reply: nextDue, count: 0 }
         : await this.claimAndBegin(account, rate, Math.min(claims, this.reads.freeSlots(account)));
-      // As long as every claim finds a contact, the next claims are twice as many.
+      // If every claim found a contact, the next step makes twice as many claims.
       claims = count === claims ? Math.min(2 * claims, MAX_CLAIMS) : 1;
       if ('waitMs' in reply)
         await pause(Math.min(reply.waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS), this.stopping.signal);
@@ -215,8 +216,8 @@ export class Poller {
   ): Promise<boolean> {
     if (hints.hasHint()) return true;
     const isReading = this.reads.has(account);
-    // The end of a read is a hint. If this worker dies before that, the account's round finds the due
-    // contacts.
+    // The end of a running read is a hint. If this worker dies before the read ends, the account's round finds the
+    // due contacts.
     if (isReading || (nextDueInMs !== undefined && nextDueInMs <= MAX_WAIT_MS)) {
       if (nextDueInMs !== 0) await hints.pause(nextDueInMs ?? MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
       return true;

@@ -88,7 +88,8 @@ export class RunningReads {
       );
       for (const { claim, ending } of reads) if (lost.has(claim)) ending.abort();
     } catch (error) {
-      // An expired lease costs one repeated read: commits are fenced.
+      // If the lease expires, another worker may repeat the read. That is harmless: a commit is refused if the
+      // contact's record has changed since the read began.
       this.logger.warn(
         { account, err: error },
         'could not renew the leases of running polls; other workers may start the same polls',

@@ -43,7 +43,8 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
     rounds: {
       [RELAY_TASK_NAMES.reconcile]: {
         run: async (account) => {
-          // With a large backlog, workers drop wake-up jobs. Its lanes would run slowly if they waited for later checks.
+          // With a large backlog, workers drop wake-up jobs. The remaining lanes must therefore be checked again
+          // soon.
           const isAll = await rounds.reconcile(account);
           return atLeast(isAll ? LOST_JOB_CHECK_DELAY_MS : TICK_MS, (await survey.read(account)).lanesInMs);
         },

@@ -30,7 +30,7 @@ class RelayRounds extends RoundsLifecycle {
       inject: [CORE, getQueueToken('relay')],
       useFactory: composeRelay,
     },
-    // A provider of its own, because Nest starts and stops it.
+    // This is a provider of its own, because Nest starts and stops only providers.
     { provide: SendSchedule, inject: [RELAY], useFactory: ({ sendSchedule }: RelayRole) => sendSchedule },
   ],
 })

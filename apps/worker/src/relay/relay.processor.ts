@@ -65,7 +65,7 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
 
   private async run(account: string, lane: string): Promise<void> {
     try {
-      // An empty lane means that its send is scheduled for later, or that the hint was superfluous.
+      // If the lane is empty, its send may be scheduled for later, or the wake-up job was not needed.
       if (!(await this.role.lanes.run(account, lane))) this.role.sendSchedule.look();
     } catch (error) {
       if (error instanceof AccountNotFoundError) return;

@@ -4,7 +4,10 @@ import type { BlobStore, BlobStoreMonitor } from '#blobs';
 
 /** Time between two checks for removed accounts. */
 const CHECK_INTERVAL_MS = 2_000;
-/** Time between two passes if the first found nothing. The second pass removes data written late. */
+/**
+ * Time after a pass that found nothing, or that failed, until the next pass, in milliseconds. The next pass removes
+ * data that was written after the earlier pass.
+ */
 const REPEAT_AFTER_MS = 30_000;
 /** Maximum number of files listed at once. */
 const MAX_FILES = 1_000;
@@ -21,14 +24,15 @@ export interface RemovalSettings {
 }
 
 /**
- * Removes all Redis keys and files of removed accounts. Work that was running during the removal may still
- * write data. Passes are therefore repeated until a pass that began after the end of all such work finds
- * nothing. Only then is the account id free again. A worker does not free it unless it sees in its blob store
- * the markers of all running gateways, at least one: the gateways may have stored files in another blob store. Any number
- * of workers may do this at once, and each may crash at any point.
+ * Removes all Redis keys and files of removed accounts. Work that was running during the removal may still write
+ * data. Passes are therefore repeated until a pass that began after the end of all such work finds nothing. Only then
+ * is the account id free again. A worker does not free it unless it sees in its blob store the markers of all running
+ * gateways, at least one: the gateways may have stored files in another blob store. Any number of workers may do this
+ * at once, and each may crash at any point.
  *
- * A worker that Redis does not answer for longer may still write a few keys later, such as those of an outage. They
- * stay in Redis. If an account with this id is created again, the first successful probe ends such an outage.
+ * If Redis does not answer a worker for longer than `lateMs` allows for, that worker may still write a few keys
+ * afterwards, for example the record of an outage. These keys stay in Redis. If an account with this id is created
+ * again, the first successful probe ends such an outage.
  */
 export class AccountRemoval {
   private readonly stopping = new AbortController();
@@ -143,7 +147,8 @@ export class AccountRemoval {
     let count = 0;
     for (;;) {
       const files = await this.blobs.list(account.id, '', MAX_FILES);
-      // The blob store has no leases: the id may have been reused while this process was paused.
+      // The blob store has no leases. If this process was paused, another worker may have freed the id, and a new
+      // account may use it.
       if (files.length === 0 || !(await this.isRemoved(account))) return count;
       for (const { id } of files) {
         if (this.stopping.signal.aborted) return count;

@@ -30,7 +30,10 @@ export interface Principal {
   scopes: ReadonlySet<Scope>;
   /** When the caller's API key or token expires, in milliseconds since 1970. Absent if it does not expire. */
   expiresAt?: number;
-  /** Id of the caller's token; the id is not secret. Absent for a caller with an API key. */
+  /**
+   * Id of the caller's token; the id is not secret. Absent for a caller with an API key or a session of the web
+   * console.
+   */
   tokenId?: string;
   /** The caller's session of the web console. Absent for a caller with an API key or a token. */
   session?: CallerSession;

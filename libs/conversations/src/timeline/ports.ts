@@ -41,7 +41,7 @@ export class MessagesUnavailableError extends Error {
   }
 }
 
-/** Thrown instead of a further upstream request, if reading for one page of a timeline has taken too long. */
+/** Thrown if reading one page of a timeline has taken so long that no further upstream request may begin. */
 export class TimelinePageTimeoutError extends MessagesUnavailableError {
   constructor() {
     super();

@@ -11,7 +11,7 @@
 -- @reply             An array.
 -- @field wait_ms     0, or the time for which another reader holds the lease in ms; then no other field is set.
 -- @field restarted   Position at which a lost group was created again, or ''.
--- @field entries     Entries of the stream. If they are large, fewer than the maximum, but not none.
+-- @field entries     Entries of the stream: fewer than the maximum if they are large, but at least one if any is left.
 --- @include "includes/entry-bytes.lua"
 
 local holder = redis.call('GET', lease)
@@ -31,13 +31,14 @@ if not last then
   redis.call('XGROUP', 'CREATE', log, group, last)
 end
 
--- Size of the entries, in bytes, above which no more are read: Redis runs nothing else meanwhile.
+-- Size of the entries, in bytes, above which no more are read, because Redis runs nothing else meanwhile.
 local MAX_BYTES = 2000000
--- Number of entries that one command reads. Entries may be large, also those after small ones.
+-- Number of entries that one command reads. Any entry may be large, even after small ones.
 local STEP = 20
 
 local entries, bytes, room = {}, 0, tonumber(max_count)
--- Calls `read` with a number of entries until the maximum is reached. It returns a list, and true if that is the last.
+-- Calls `read` with a number of entries until the maximum is reached. `read` returns a list, and true if the list is
+-- the last one.
 local function collect(read)
   local is_last = false
   while not is_last and #entries < room and bytes <= MAX_BYTES do

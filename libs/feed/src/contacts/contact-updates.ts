@@ -126,7 +126,8 @@ export class ContactUpdates {
     if (isOutageLikely || mayMissingContactBeUnreadable(unreadable, before.missingSince)) return undefined;
     if (wentMissingInSuspectedOutage(before, suspectBefore))
       return { ...update, listed: { ...before, missingSince: endedAt } };
-    // From the end of the earlier read to the beginning of this one: each of them may have waited for a long time.
+    // The time is measured from the end of the earlier read to the beginning of this one, because each read may take
+    // long.
     if (known.now - before.missingSince < this.absenceMs) return undefined;
     const record = await this.store.contactRecord(this.account, id);
     const last: unknown = JSON.parse(record?.raw ?? '{}');

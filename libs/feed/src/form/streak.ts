@@ -86,8 +86,9 @@ export interface FieldView {
 }
 
 /**
- * Until the changes of a field are withheld or muted, the field's streak starts or becomes longer only if the field
- * differs in at least this share (0 to 1) of the messages or contacts that have the field.
+ * A streak starts only if the field's value differs from the snapshot in at least this share (0 to 1) of the messages
+ * or contacts that have the field. The same share is needed for a streak to become longer while changes of the field
+ * still emit events.
  */
 const MIN_DIFFERING_SHARE = 0.8;
 /**

@@ -265,7 +265,8 @@ function unpack(bytes: Buffer): VolatileMessageFields {
     const [head, counts, count] = [packed.byte(), packed.byte(), packed.byte()];
     const field = head & (MUTED - 1);
     const streak = {
-      // Builds of 27 November 2026 stored longer streaks, which mean the same as the longest of this build.
+      // Builds of 27 November 2026 stored longer streaks. They mean the same as the longest streak that this build
+      // stores.
       length: Math.min(counts >> 4, THRESHOLDS.emittedReads + 2),
       unchangedReads: counts & 15,
       muted: (head & MUTED) !== 0,

@@ -42,11 +42,11 @@ export class HeadReader {
   ) {}
 
   /**
-   * Requests the first page, which is likely to be the same as at the last read. Its messages are not returned if
-   * the page has the given digest.
+   * Requests the first page, which is likely to be the same as at the last read. Its messages are not returned if the
+   * page has the given digest.
    * @param digest digest of a page that was requested with the documented limit
-   * @returns undefined, without a request, if the first page is to be requested with another limit, because it cannot
-   * be compared with the digest then
+   * @returns undefined, without a request, if the first page must be requested with another limit than the documented
+   * one, because such a page cannot be compared with the digest
    */
   async requestFirstPage(
     start: PollStart,
@@ -130,8 +130,9 @@ export class HeadReader {
     if (served.length === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
-    // Messages without timestamps emit no events in a new baseline. So a list of such messages that has become much
-    // shorter is not a new baseline: its messages were deleted, and the ones that it shows now are new.
+    // If upstream now returns messages without timestamps, and far fewer than were known, the known messages probably
+    // were deleted, and the returned messages are new. No new baseline starts, because in a new baseline messages
+    // without timestamps emit no events.
     const areDated = served.some(({ timestamp }) => timestamp !== undefined);
     if (!areDated && served.length * 2 < present) return false;
     return isOutageMoreLikelyThanDeletions(present, present) && served.every(({ id }) => !known.has(id));

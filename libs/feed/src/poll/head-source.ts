@@ -13,7 +13,7 @@ export interface FirstPage {
   outcome: { page: MessagePage } | { error: unknown };
 }
 
-/** Where a read of a contact's newest messages gets the pages and the snapshots of their messages from. */
+/** Source of the pages and of the snapshots of their messages for a read of a contact's newest messages. */
 export class HeadSource implements WalkSource {
   /**
    * Snapshots of the messages that were read, as far as they are known. The commit is refused if a snapshot has
@@ -47,7 +47,7 @@ export class HeadSource implements WalkSource {
   };
 }
 
-/** Returns the first page that was read, or throws the error of its read. */
+/** Returns page 1 if the earlier request for it succeeded; otherwise throws the error of that request. */
 async function pageOf({ outcome }: FirstPage): Promise<MessagePage> {
   if ('page' in outcome) return Promise.resolve(outcome.page);
   throw outcome.error;

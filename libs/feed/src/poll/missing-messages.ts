@@ -13,7 +13,10 @@ import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { PollStart } from './poll-start.js';
 
-/** Decides which messages that a read of all pages did not find are deleted, and makes their events. */
+/**
+ * Decides which of the messages that are missing from a read of all pages count as deleted, and creates their
+ * deletion events.
+ */
 export class MissingMessages {
   constructor(
     private readonly binder: SendBinder,

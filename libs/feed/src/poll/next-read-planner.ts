@@ -15,8 +15,8 @@ import { expectedMessageRate, messageRateStateAfterRead } from '../schedule/rate
 
 /**
  * Time from the commit of the newest messages until another worker may read the contact's older messages, in
- * milliseconds. Used if the worker that made the commit reads the older messages right afterwards. The other worker
- * takes over if that worker fails.
+ * milliseconds. Used if the committing worker itself reads the older messages right afterwards: another worker takes
+ * over only if the committing worker fails.
  */
 const DEEP_READ_TAKEOVER_MS = 30_000;
 

@@ -98,8 +98,8 @@ export class PageCommitter {
   /**
    * Commits a page.
    * @param observed what the read shows of the list so far, without its messages
-   * @returns `held` if the page waits for its commit; see {@link holdBack}. `refused` if another read of the contact
-   * was committed meanwhile; the page must then be read again.
+   * @returns `held` if the page waits for its commit; see {@link holdBack}. `refused` if the store refused the commit
+   * (see `FeedStore.commitPoll`); the page must then be read again.
    */
   async commit(page: number, read: PageRead, observed: PagesRead): Promise<'committed' | 'held' | 'refused'> {
     const isEmpty = read.ids.length === 0 && observed.unreadable.length === 0;

@@ -20,9 +20,9 @@ type Contact = Pick<PollStart, 'account' | 'contactId'>;
 
 /** The sends that messages of a contact belong to, by message id. */
 interface SendsOfRead {
-  /** Those of the messages that were read, and {@link uncommitted}. */
+  /** The sends of the messages that were read, and {@link uncommitted}. */
   sends: ReadonlyMap<string, BoundSend>;
-  /** Those that earlier reads found, and that no commit contains yet. */
+  /** The sends of messages that earlier reads found and that no commit contains yet. */
   uncommitted: ReadonlyMap<string, BoundSend>;
 }
 

@@ -78,8 +78,8 @@ export function conversationRowUpdateOf(input: RowUpdateInput): RowUpdate {
 }
 
 /**
- * Returns the row changes for new and reappeared messages; for all messages that were read if the contact has no row
- * yet or the commit starts a new baseline. Only the change for the latest message contains a preview.
+ * Returns the row changes for new and reappeared messages; or, if the contact has no row yet or the commit starts a
+ * new baseline, for all messages that were read. Only the change for the latest message contains a preview.
  */
 function messagesOf({
   hasRow,

@@ -20,7 +20,10 @@ export interface KnownContacts {
    * contacts are lost; {@link listedAt} is absent in that case.
    */
   wasListedBefore: boolean;
-  /** True if only a part of a list was committed whose new contacts replace the known ones; see `ListCommit`. */
+  /**
+   * True if the last commit stored only a part of a contact list, and the new contacts of that list replace the known
+   * ones; see `ListCommit.isReplaced`.
+   */
   isReplacing: boolean;
   /**
    * When a read of the contact list first found so many contacts missing that an outage of upstream is likely, in

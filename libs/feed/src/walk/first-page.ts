@@ -33,10 +33,10 @@ export async function takeFirstPage(walk: HeadWalk): Promise<PageRead> {
 }
 
 /**
- * Reads page 1 with a smaller limit after a request without a complete reply, such as a timeout: with the limit that
- * was needed before, or, after many failed reads, with a limit that each further failed read halves. Makes one request,
- * because each may take as long as the timeout.
- * @throws `failure` if no smaller limit is to be tried
+ * Reads page 1 with a smaller limit, after a request that got no complete reply, for example because of a timeout.
+ * The smaller limit is the one that an earlier read needed. After many failed reads, each further failed read halves
+ * the limit. Makes only one request, because each request may take as long as the timeout.
+ * @throws `failure` if there is no smaller limit to try
  */
 async function takeShorterFirstPage(walk: HeadWalk, limit: number, failure: unknown): Promise<PageRead> {
   const { lastHeadLimit = limit, failures } = walk.plan;

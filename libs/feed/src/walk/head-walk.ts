@@ -52,8 +52,8 @@ export interface HeadRead {
   /** True if this read found all new messages. If false, a read of all pages is needed. */
   coversAllNew: boolean;
   /**
-   * True if the list was read to its end, and, if it is newest first, no page ended in a known message. If it is in
-   * another order, no page contained one.
+   * True if the list was read to its end without a known message. In a newest-first list, only the last message of
+   * each page counts; in a list in another order, all messages count.
    */
   metNoKnownMessage: boolean;
   skipped: number;

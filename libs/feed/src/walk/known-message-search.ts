@@ -5,8 +5,8 @@ import type { PageRead } from './page-reader.js';
 import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES } from './walk-bounds.js';
 
 /**
- * Returns true if no message that was read is known, although many messages of the contact are. A newest-first list
- * has then been read on already; see {@link readFurtherPages}.
+ * Returns true if no message that was read is known, although many messages of the contact are known. A newest-first
+ * list has then already been read further; see {@link readFurtherPages}.
  */
 export function mayBeReplaced(walk: HeadWalk): boolean {
   const { knowsMany, isFirst } = walk.plan;

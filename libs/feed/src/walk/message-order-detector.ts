@@ -7,12 +7,12 @@ import type { PageOrder } from './page-order.js';
  * the timestamps. New messages still appear at one end of such a list, so most reads need only one page.
  */
 const MAX_PLACES = 5;
-/** If pages have fewer than 20 messages, the number above is this share of a page, rounded down. */
+/** If pages have fewer than 20 messages, this share of a page, rounded down, replaces {@link MAX_PLACES}. */
 const MAX_SHARE_OF_PAGE = 1 / 4;
 /**
- * To learn the order of a list, the number above is at most this share of the list, rounded down. A short list in
- * random order would otherwise look sorted too often. Consecutive messages with equal timestamps count as one message,
- * because they do not show the order.
+ * While the order of a list is being learned, this share of the list, rounded down, replaces {@link MAX_PLACES} if it
+ * is smaller. Otherwise, a short list in random order would look sorted too often. Consecutive messages with equal
+ * timestamps count as one message, because they do not show the order.
  */
 const MAX_SHARE_OF_LIST = 1 / 10;
 

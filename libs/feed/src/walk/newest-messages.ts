@@ -12,13 +12,12 @@ import { readUnknownOrder } from './unknown-order-walk.js';
  * - Oldest first: from the page that was the last one at the previous read to the end of the list.
  * - Other orders: page 1. This is enough only if the page contains the whole list.
  *
- * If none of these messages is known although many messages of the contact are, reads on until a known message is met
- * or the list ends, because upstream may have replaced all messages of the contact.
+ * If none of these messages is known although many messages of the contact are known, reads on until a known message
+ * is met or the list ends, because upstream may have replaced all messages of the contact.
  *
- * A message is new if the snapshot does not contain it. Costs one request in most cases. Several pages are
- * read only if more new messages may follow the first page. Messages may move from one page to another
- * between two requests, so all of these pages except the last are read again, until a repetition finds no
- * further new message.
+ * A message is new if the snapshot does not contain it. Costs one request in most cases. Several pages are read only
+ * if more new messages may follow the first page. Messages may move from one page to another between two requests, so
+ * all of these pages except the last are read again, until a repetition finds no further new message.
  */
 export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
   const walk = new HeadWalk(source, plan);

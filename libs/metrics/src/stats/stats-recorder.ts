@@ -38,10 +38,10 @@ export interface Backlog {
 export type ReadBacklog = (account: string) => Promise<Backlog>;
 
 /**
- * Counts in the memory of this process, and writes the counts to the store some seconds after the first count. No timer
- * runs while there is nothing to write. Counts are lost if the process is killed before the write, or if the write
- * fails. A failed write is not repeated, because the store may have executed it. But the connection of a worker sends a
- * write again if its reply was lost, so that it may count twice.
+ * Counts in the memory of this process, and writes the counts to the store some seconds after the first count. No
+ * timer runs while there is nothing to write. Counts are lost if the process is killed before the write, or if the
+ * write fails. A failed write is not repeated, because the store may have executed it. The Redis connection of a
+ * worker, however, repeats a write whose reply was lost, so the counts of that write may be added twice.
  */
 export class StatsRecorder implements StatsCounter {
   private counts = new Map<string, Map<number, MinuteCounts>>();
@@ -50,7 +50,7 @@ export class StatsRecorder implements StatsCounter {
   private isStopped = false;
   /** True if the last write failed. Only the first of several failures in a row is logged. */
   private hasFailed = false;
-  /** The same for the last read of a {@link Backlog}. */
+  /** True if the last read of a {@link Backlog} failed. Only the first of several failures in a row is logged. */
   private hasReadFailed = false;
   /** Accounts whose {@link Backlog} this process has read in the minute {@link sampledMinute}. */
   private readonly sampled = new Set<string>();

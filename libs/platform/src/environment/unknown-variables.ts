@@ -64,7 +64,7 @@ export function findUnknownEnvironmentVariables(
   return found;
 }
 
-/** Logs a warning for every variable that is probably misspelled. */
+/** Logs a warning for each unknown variable that is probably misspelled, for at most {@link MAX_NAMED} variables. */
 export function warnAboutUnknownEnvironmentVariables(
   logger: Logger,
   source: Readonly<Record<string, string | undefined>> = process.env,

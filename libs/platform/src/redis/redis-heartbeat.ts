@@ -24,7 +24,8 @@ const heartbeatScript = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
  */
 export async function readLiveHeartbeatMembers(redis: RedisClient, key: string): Promise<string[]> {
   const now = await readRedisTime(redis, key);
-  // If Redis' clock was set back, the last heartbeat of a crashed process may be later than now.
+  // If Redis' clock was set back, the last heartbeat of a crashed process may be far ahead of the clock. Heartbeats
+  // that are more than `MAX_AHEAD_MS` ahead are therefore left out.
   return redis.zrangebyscore(key, now - HEARTBEAT_TTL_MS, now + MAX_AHEAD_MS);
 }
 

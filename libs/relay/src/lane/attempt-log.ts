@@ -29,7 +29,7 @@ export function logAttempt(
       ...(order.requestId === undefined ? {} : { requestId: order.requestId }),
       ...traceIdLogField(order.trace),
       sendId: order.id,
-      // Of a send with more attempts, the number is not stored.
+      // Only the newest attempts of a send are stored, so the number of a later attempt is unknown.
       ...(state.attempts.length < MAX_ATTEMPTS ? { attempt: state.attempts.length + 1 } : {}),
       outcome,
       ...(httpStatus === undefined ? {} : { status: httpStatus }),

@@ -9,7 +9,10 @@ export interface FencedSend {
   fencedAt: number;
   /** The POST must start before this limit. */
   untilPost: TimeLimit;
-  /** Before this limit, other workers have at most begun to look the send up, so the outcome of the POST still counts. */
+  /**
+   * Before this limit, other workers cannot have done more than begin a look-up of the send, so the outcome of the
+   * POST still counts.
+   */
   untilDecided: TimeLimit;
   /** The token of the request budget for the POST. */
   token: PostToken;

@@ -210,9 +210,11 @@ export class SendLookupRunner {
   }
 
   /**
-   * Renews the lease of a look-up until the look-up has ended. Returns the send's record after the last renewal. If
-   * another process has changed the send, no longer renews the lease, and the result of the look-up is not stored.
-   * @param begun the send's record when the lease began, at `now`
+   * Renews the lease of a look-up until the look-up ends or another process changes the send. Returns the send's
+   * record after the last renewal. If another process changed the send, this record is outdated, so the store later
+   * refuses the result of the look-up.
+   * @param begun the send's record when the lease began
+   * @param now when the lease began, in milliseconds since 1970 by Redis' clock
    */
   private async renewLeaseUntil(
     reading: Promise<LookupResult>,

@@ -223,8 +223,8 @@ export function upstreamTimeOfFirstPostWithoutBoundMessage(
 }
 
 /**
- * Maximum time by which Redis' clock may go back at a failover without being taken for set back, in milliseconds. Both
- * clocks are then synchronized.
+ * Redis' clock counts as set back only if it went back by more than this, in milliseconds. After a failover, the
+ * clock of the new master may be a little behind that of the old one, even if both are synchronized.
  */
 export const REDIS_CLOCK_TOLERANCE_MS = 10_000;
 

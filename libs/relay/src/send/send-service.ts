@@ -133,9 +133,9 @@ export interface SendService {
   cancel(account: string, id: string): Promise<Send | undefined>;
 
   /**
-   * Records the outcome of an unknown send, or posts an unknown or failed send again. A send that is posted again goes
-   * to the end of its recipient's queue. It is posted only if a look-up does not find the message of the earlier POST.
-   * Returns undefined if the send was not found.
+   * Records the outcome of a send with the status `unknown`, or posts a send with the status `unknown` or `failed`
+   * again. A send that is posted again goes to the end of its recipient's queue. It is posted only if a look-up does
+   * not find the message of the earlier POST. Returns undefined if the send was not found.
    * @throws {SendNotResolvableError}
    */
   resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined>;

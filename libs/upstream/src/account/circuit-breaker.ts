@@ -70,7 +70,10 @@ type Answered<T> = { result: T } | { error: unknown };
  */
 export class CircuitBreaker {
   private runningRequests = 0;
-  /** When a request last failed that began while the circuit breaker was closed and ended while it was open. */
+  /**
+   * Time of the latest failure of a request that began while the circuit breaker was closed and ended while it was
+   * open, by `performance.now()`.
+   */
   private openedAt = 0;
   private breaker = this.newBreaker();
   private policy = this.newPolicy();
@@ -197,10 +200,10 @@ class ConsecutiveFailuresBreaker implements IBreaker {
 }
 
 /**
- * Makes a request. Returns the result, or an error that shows that upstream is running. The circuit breaker counts both
- * as success.
- * @throws {OwnFault} if the error says nothing about upstream; the circuit breaker does not count it, but closes after
- * such a trial
+ * Makes a request. Returns the result, or an error that shows that upstream is running. The circuit breaker counts
+ * both as success.
+ * @throws {OwnFault} if the error says nothing about upstream; the circuit breaker does not count such an error, but
+ * closes if the request was a trial
  * @throws the error of the request if it shows that upstream is down
  */
 async function answered<T>(

@@ -30,9 +30,9 @@ export class RequestWatcher {
   }
 
   /**
-   * Closes the account's circuit breaker in this process, unless it opened after `asOf` (by `performance.now()`; default:
-   * now). At that time, no outage of the account was recorded in Redis. If upstream is still down, the next failures open
-   * the circuit breaker again.
+   * Closes the account's circuit breaker in this process, unless it opened after `asOf`. If upstream is still down,
+   * the next failures open it again.
+   * @param asOf a time at which no outage of the account was recorded in Redis, by `performance.now()`; default: now
    */
   closeCircuit(account: string, asOf?: number): void {
     this.circuitOf(account).reset(asOf);

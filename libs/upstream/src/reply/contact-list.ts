@@ -50,7 +50,10 @@ export interface ContactList<R extends ContactReader = ContactReader> {
 }
 
 interface ListState<R> {
-  /** Undefined until the first contact. A reader may need memory for every known contact, and most lists have none. */
+  /**
+   * Undefined until the first contact of this list arrives. A reader may need memory for every known contact, and
+   * most lists in a reply contain no contacts.
+   */
   reader?: R;
   skipped: number;
   position: number;
@@ -68,7 +71,10 @@ export class ContactListReader<R extends ContactReader> {
     this.take(element);
   });
 
-  /** @param newReader creates a reader; called once for each list that contains a readable contact, or is returned */
+  /**
+   * @param newReader creates a reader; called once for each list that contains a readable contact, and for the
+   * returned list
+   */
   constructor(private readonly newReader: () => R) {}
 
   /**

@@ -17,8 +17,8 @@ const MAX_PART_BYTES = 16 * 1024 * 1024;
  */
 const MAX_LIST_DEPTH = 3;
 /**
- * Maximum number of lists in a reply that may be the wanted one, by the names of their fields. Each costs memory, even
- * if it is empty. Other lists cost only their text outside the elements.
+ * Maximum number of lists in one reply whose field names allow them to be the wanted list. Each such list costs
+ * memory, even if it is empty. Any other list costs only its text outside the elements.
  */
 const MAX_WANTED_LISTS = 1_000;
 /** Initial size of the memory for the text outside the lists, in bytes. */

@@ -20,8 +20,8 @@ export interface StoredReplyElement {
 
 /**
  * Stores the texts of elements of an upstream reply until they are read again: in memory, or in a temporary file if
- * they are larger than {@link MEMORY_BYTES} in total. The file's name is removed from the folder at once, so that the
- * operating system deletes the file even if the process is killed.
+ * they are larger than {@link MEMORY_BYTES} in total. The file is unlinked at once (its name is removed from the
+ * folder), so that the operating system deletes the file even if the process is killed.
  */
 export class TemporaryReplyElementStore {
   private readonly lists: number[] = [];

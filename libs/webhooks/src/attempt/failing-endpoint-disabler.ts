@@ -5,7 +5,9 @@ import type { DeliveryDecision } from '../delivery/retry-policy.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
-/** If an endpoint that replied 410 Gone cannot be disabled: wait before the next try, in milliseconds. */
+/**
+ * Wait before the next try to disable an endpoint that replied 410 Gone, in milliseconds. Used while Redis fails.
+ */
 const RECORD_RETRY_MS = 250;
 
 /** Disables endpoints that replied 410 Gone, and endpoints whose attempts have all failed for too long. */

@@ -15,7 +15,8 @@ export function parseWebhookUrl(text: string): URL {
   } catch {
     throw new ForbiddenDestinationError('the text is not an absolute URL, such as https://example.com/hook');
   }
-  // The percent-encoded form is stored and requested. It is longer than a text with non-ASCII characters.
+  // The percent-encoded form is stored and requested. It may be longer than the given text, because each non-ASCII
+  // character is encoded.
   assertLength(url.href);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     throw new ForbiddenDestinationError(

@@ -12,11 +12,11 @@ export function contactFilterSizeInBytes(contactIds: readonly string[] | null): 
   return (contactIds ?? []).reduce((sum, id) => sum + Buffer.byteLength(id), 0);
 }
 
-/** Which endpoints {@link EndpointStore.disable} disables. */
+/** Conditions under which {@link EndpointStore.disable} disables an endpoint. An absent condition is met. */
 export interface DisableCondition {
-  /** URL whose attempts failed. */
+  /** The endpoint must still have this URL, to which the failed attempts were made. */
   url?: string;
-  /** Time for which all attempts must have failed, in milliseconds. */
+  /** All attempts to the endpoint must have failed for this time, in milliseconds. */
   failingMs?: number;
 }
 
@@ -59,10 +59,8 @@ export interface EndpointStore {
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined>;
   /**
-   * Disables an endpoint and records the event `webhook.disabled`, in one atomic step. Returns false if the endpoint
-   * was not enabled.
-   * @param only restricts the endpoints that are disabled; if the endpoint is another one now, does nothing and returns
-   * false
+   * Disables an endpoint and records the event `webhook.disabled`, in one atomic step. Returns false, and changes
+   * nothing, if the endpoint was not enabled or does not meet the conditions in `only`.
    */
   disable(account: string, id: string, reason: string, only?: DisableCondition): Promise<boolean>;
 }

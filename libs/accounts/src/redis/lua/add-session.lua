@@ -22,7 +22,7 @@ local ends = now + tonumber(lifetime_ms)
 if latest_end ~= '' then ends = math.min(ends, tonumber(latest_end)) end
 local used_until = now + tonumber(idle_ms)
 local idle_ends = math.min(used_until, ends)
--- The first write is one that fails while Redis is full.
+-- The first write must fail while Redis is full, so that the script then writes nothing.
 redis.call('HSET', session, 'session', record, 'keyId', key_id, 'endsAt', whole(ends))
 redis.call('PEXPIREAT', session, whole(idle_ends))
 for i = replaced_from, #ARGV do end_session(session_prefix .. ARGV[i], own_sessions, revocations, ARGV[i]) end
@@ -35,7 +35,7 @@ if surplus > 0 then
     end_session(session_prefix .. old, own_sessions, revocations, old)
   end
 end
--- Not `idle_ends`: all sessions of an API key that expires soon end at the same time.
+-- The score is not `idle_ends`, because all sessions of an API key that expires soon have the same `idle_ends`.
 redis.call('ZADD', own_sessions, whole(used_until), id)
 -- The newest session of an API key is the last to end.
 redis.call('PEXPIREAT', own_sessions, whole(ends))

@@ -14,7 +14,7 @@ local now = now_ms()
 local ends = now + tonumber(lifetime)
 if latest_end ~= '' then ends = math.min(ends, tonumber(latest_end)) end
 if redis.call('ZCOUNT', own_tokens, '(' .. whole(now), '+inf') >= tonumber(max_tokens) then return 'full' end
--- The first write is one that fails while Redis is full.
+-- The first write must fail while Redis is full, so that the script then writes nothing.
 redis.call('HSET', token, 'token', record, 'keyId', key_id, 'expiresAt', whole(ends))
 redis.call('PEXPIREAT', token, whole(ends))
 redis.call('ZREMRANGEBYSCORE', own_tokens, '-inf', whole(now))

@@ -5,7 +5,7 @@
 -- @key send              Hash of the send.
 -- @key lanes_due         Sorted set of recipients by when their lane is due, in ms.
 -- @key awaiting          Sorted set of sends that await a message of the recipient.
--- @key confirms          Sorted set of sends by when their sighting is due.
+-- @key confirms          Sorted set of sends by when the next check for their message is due.
 -- @key expiring          Sorted set of sends by when they expire.
 -- @key status_before     Set of the sends of the status that the send had.
 -- @key status_after      Set of the sends of the status that the send gets.
@@ -34,12 +34,12 @@ if stored[1] ~= revision or (stored[2] or '') ~= nonce_before then
   return stored[2] == nonce and 'fenced' or 'changed'
 end
 if stored[3] ~= redis_run() then return 'changed' end
--- An outage, or 403 answers that a success must reset.
+-- Not the usual case: an outage, or 403 answers whose number a successful POST must reset.
 if redis.call('HEXISTS', upstream, 'unavailableSince') == 1 or redis.call('EXISTS', forbidden) == 1 then
   return 'unusual'
 end
 if rows_kept == 'on' and stored[5] ~= row_count then return 'unusual' end
--- Successes must raise a budget that is reduced.
+-- Not the usual case: a successful POST must raise a reduced budget.
 if redis.call('HEXISTS', bucket, 'limit') == 1 then return 'unusual' end
 if take_token(bucket, tonumber(rate), 'send', 0, false) > 0 then return 'unusual' end
 local now = now_ms()
@@ -50,6 +50,6 @@ redis.call('ZADD', lanes_due, 'XX', whole(now + lease), recipient)
 redis.call('ZADD', awaiting, 'NX', whole(now), id)
 redis.call('ZREM', confirms, id)
 redis.call('ZREM', expiring, id)
--- The right to publish may be missing.
+-- `pcall`: if the Redis user lacks the right to publish, the send is fenced all the same.
 redis.pcall('PUBLISH', rows .. ':changes', 'send ' .. notice)
 return 'fenced'

@@ -2,7 +2,7 @@
 -- It also stores a new Redis run. Otherwise, an account without due sends would store the run, with a late start, only
 -- when its next send is due. If Redis' clock was set back, it first brings forward lanes, look-ups and the probe.
 -- @key lanes_due    Sorted set of recipients by when their lane is due, in ms.
--- @key confirms     Sorted set of accepted sends by when their next look-up is due, in ms.
+-- @key confirms     Sorted set of accepted sends by when the next check for their message is due, in ms.
 -- @key scheduled    Sorted set of scheduled sends by their time.
 -- @key finished     Sorted set of finished sends by when they finished.
 -- @key all          Set of all sends.
@@ -17,7 +17,7 @@
 -- @arg max_age      Maximum time of a send in a lane, in ms.
 -- @reply            An array of times from now in ms, each '' if there is no such work.
 -- @field lanes      When the first lane is due.
--- @field confirms   When the first sighting is due.
+-- @field confirms   When the first check for the message of a send is due.
 -- @field scheduled  When the first scheduled send is due.
 -- @field trim       When retention has something to remove.
 -- @field expires    When the first send expires.

@@ -1,5 +1,5 @@
 --- Sets a later time of the next check for the messages of sends, unless the send changed or is no longer due.
--- @key confirms      Sorted set of sends by when their sighting is due.
+-- @key confirms      Sorted set of sends by when the next check for their message is due.
 -- @arg send_prefix   Prefix of the keys of sends, in the slot of the key.
 -- @args sends        For each send its id, the revision with which it was read, and the wait in ms.
 -- @reply             Ids of the sends whose check was due and is now later.

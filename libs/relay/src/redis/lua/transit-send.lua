@@ -10,7 +10,7 @@
 -- @key lanes_since      Sorted set of sends by when they joined their lane, in ms.
 -- @key lane_depths      Sorted set of recipients by the number of sends in their lane.
 -- @key awaiting         Sorted set of sends that await a message of the recipient.
--- @key confirms         Sorted set of sends by when their sighting is due.
+-- @key confirms         Sorted set of sends by when the next check for their message is due.
 -- @key scheduled        Sorted set of scheduled sends by their time.
 -- @key finished         Sorted set of finished sends by when they finished.
 -- @key claims           Hash from a message to the send that claims it.

@@ -1,6 +1,6 @@
 --- Removes finished sends with all their data, except sends that changed since they were read.
 -- @key finished         Sorted set of finished sends by when they finished.
--- @key confirms         Sorted set of sends by when their sighting is due.
+-- @key confirms         Sorted set of sends by when the next check for their message is due.
 -- @key claims           Hash from a message to the send that claims it.
 -- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.

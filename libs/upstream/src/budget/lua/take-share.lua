@@ -2,7 +2,7 @@
 -- The key holds the time at which the share is completely unused again.
 -- @key share       Time in ms, as text with a fraction.
 -- @arg interval    Time in which one request becomes available, in ms.
--- @arg burst       Number of requests that may leave at once.
+-- @arg burst       Number of requests that may be sent at once.
 -- @reply           0 if the request was taken, else the time until the next attempt in ms.
 --- @include "@platform/redis/lua/includes/now.lua"
 

@@ -22,8 +22,8 @@
 
 -- Size of the log's entries, in bytes, above which no further delivery is claimed: Redis runs nothing else meanwhile.
 local MAX_BYTES = 2000000
--- Number of deliveries under way, the newest, among which those of a repeated claim are searched. Those behind them
--- wait until their leases end.
+-- A repeated claim finds its deliveries only among this number of deliveries under way: the newest. Any other
+-- delivery waits until its lease ends.
 local MAX_TAKEN_BACK = 100
 
 local default, room, lease = tonumber(default_slots), tonumber(max_count), tonumber(lease_ms)
@@ -39,8 +39,9 @@ local stored, record = endpoint_record(endpoint)
 if not record or not record.enabled then return nil end
 keep_older_builds_off(endpoint)
 return_expired(endpoint)
--- If the reply of this claim was lost with the connection, the client sends the claim again. Its deliveries are then
--- due again; they would otherwise wait until the leases end. Others may have claimed further ones meanwhile.
+-- If the reply of this claim was lost with the connection, the client sends the claim again. The deliveries of the
+-- lost reply are then made due again; otherwise they would wait until their leases end. Other processes may have
+-- claimed further deliveries meanwhile.
 for _, id in ipairs(redis.call('ZRANGE', inflight(endpoint), -MAX_TAKEN_BACK, -1)) do
   if redis.call('HGET', delivery(id), 'claim') == claim then take_back(endpoint, id, NOW) end
 end

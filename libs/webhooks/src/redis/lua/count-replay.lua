@@ -8,7 +8,7 @@
 -- @reply            Number of deliveries that would become pending, or due now.
 --- @include "includes/replay-selection.lua"
 
--- What was counted would take room in the backlog.
+-- The deliveries that were counted before would take up room in the backlog.
 local it, made = endpoint_of(endpoint), 0
 it.pending = pending_of(endpoint) + tonumber(counted)
 for i = entries_from, #ARGV, 2 do

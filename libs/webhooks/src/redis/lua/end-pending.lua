@@ -32,7 +32,7 @@ if record then
   end_all(due(endpoint))
   miss_behind(endpoint)
   note(endpoint, math.huge, record)
-  -- If this process ends before it has ended the rest, a worker goes on at once.
+  -- If this process stops before it has ended the remaining deliveries, a worker continues at once.
   if ended == max then redis.call('ZADD', AGENDA, 0, endpoint) end
 else
   -- Deliveries under way end first: while one is under way, its lane does not advance.

@@ -1,4 +1,4 @@
---- Removes an endpoint and adds it to the agenda, so that its deliveries end even if this process ends.
+--- Removes an endpoint and adds it to the agenda, so that its deliveries end even if this process stops.
 -- @key webhooks    Hash of the account's endpoints.
 -- @key agenda      Sorted set of endpoints by when they need attention, in ms.
 -- @key filters     Hash from an endpoint's id to the size of its filter in bytes.

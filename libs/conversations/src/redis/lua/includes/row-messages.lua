@@ -162,7 +162,7 @@ local function show_number(number)
   publish_change('row ' .. number)
 end
 
--- The row of a contact to which a number no longer leads.
+-- Brings the row of a contact up to date after one of its numbers was assigned to another contact.
 local function release_number(id)
   local row = id and redis.call('ZSCORE', row_order, id) and load_row(id)
   if not row then return end

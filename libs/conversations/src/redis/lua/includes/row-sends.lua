@@ -16,7 +16,7 @@ local function add_send_to_row(number, send_id, accepted_at, preview)
   end
 end
 
--- Counts a send otherwise than before. `is_over` is true if the send is no longer shown.
+-- Changes how a send is counted. `is_over` is true if the send is no longer shown.
 local function recount_send(number, send_id, before, after, is_over)
   local sends = load_sends(number)
   -- The counts of sends that an earlier build accepted, or that were accepted while rows were off, may be missing.

@@ -17,7 +17,7 @@ local function is_earlier(a, b)
   return is_before(a[2], b[2])
 end
 
--- The right to publish may be missing: rows are stored all the same.
+-- `pcall`: if the Redis user lacks the right to publish, rows are stored all the same.
 local function publish_change(text) redis.pcall('PUBLISH', rows .. ':changes', text) end
 
 local function load_row(id)
@@ -88,7 +88,8 @@ local function last_activity(id, row)
   return last
 end
 
--- Stores the part of a row that the sends to a number decide. Without any send, the row of a number ends.
+-- Stores the part of a row that the sends to a number decide. If no send is left, removes the row of a number without
+-- a contact.
 local function save_sends(number, sends)
   local id = row_of_number(number)
   if sends.s and #sends.s == 0 then sends.s = nil end

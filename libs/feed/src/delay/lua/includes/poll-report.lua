@@ -18,7 +18,8 @@
 
 -- Maximum delay that is measured, in ms. Upstream shows older messages late, for example after an import.
 local LATE_MS = 86400000
--- Maximum time by which a timestamp may be ahead of upstream's clock, in ms. Others come from another clock.
+-- Maximum time by which a timestamp may be ahead of upstream's clock, in ms. A timestamp that is further ahead comes
+-- from another clock.
 local AHEAD_MS = 60000
 -- Bounds are written only if they became closer by at least this many ms.
 local CLOSER_MS = 2

@@ -56,7 +56,7 @@ local function token_bucket(bucket, rate)
     'deepShare', 'send', 'read', 'poll', 'more', 'deep')
   local b = {now = time[1] * 1000 + time[2] / 1000, shrunk = state[4] and 1 or 0}
   b.notes = {send = state[10], read = state[11], poll = state[12], more = state[13], deep = state[14]}
-  -- Fields that change besides those that always do.
+  -- The changed fields, without those that are written at each call.
   b.changed = {}
   -- If Redis' clock was set back, requests would count as waiting until the old time.
   if tonumber(state[3] or 0) > b.now then
@@ -115,8 +115,8 @@ local function take_from(b, kind, unused, heads_wait)
   local walks_wait, deep_waits = waits('poll') or waits('more') or heads_wait, waits('deep')
   local reserve = (not is_poll and (walks_wait or deep_waits) and b.floor >= 1) and 1 or 0
   local yields_for = 0
-  -- Polls come in bursts, and the next burst may need every token that the bucket can hold.
-  -- What arrives within 50 ms has to fit in as well: it would be lost until the next attempt.
+  -- Polls come in bursts, and the next burst may need every token that the bucket can hold. The tokens that arrive
+  -- within 50 ms must fit in as well. Otherwise, they would be lost before the next attempt.
   local enough_for_all = kind == 'deep' and b.capacity - b.rate / 20 or 1 + b.rate / 4
   if b.tokens < enough_for_all then
     if kind == 'read' and waits('send') then yields_for = 1 end
