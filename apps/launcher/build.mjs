@@ -1,5 +1,5 @@
-// Compiles changed sources, and copies .mjs and .lua files: those of every project in nest-cli.json into dist/, or what
-// another target says. Type errors are checked by tsc, not here.
+// Compiles changed sources, and copies .mjs and .lua files. By default, builds every project in nest-cli.json into
+// dist/; another `Target` may name other folders. Does not check types; tsc does.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
@@ -31,7 +31,7 @@ export class BuildError extends Error {}
  * @property {string} into folder of the output, relative to the checkout
  * @property {string[]} folders folders of the sources
  * @property {(file: string) => boolean} includes whether a file of these folders is a source
- * @property {string} [version] of what the two functions below do: another version compiles everything again
+ * @property {string} [version] version of the two functions below; if it changes, everything is compiled again
  * @property {(text: string, file: string) => string} [before] changes the text of a source before it is compiled
  * @property {(code: string, file: string) => string} [after] changes compiled code
  */
@@ -91,7 +91,8 @@ export async function build(root, target = productTarget(root)) {
   if (stale.length === 0 && removed === 0) return { sources: sources.size, compiled: 0, removed };
 
   const files = stale.map(([file]) => file);
-  // After an interruption, the next build compiles the stale sources again, also if they are as before by then.
+  // Without this record, the next build after an interruption would skip stale sources that are by then as they were
+  // before.
   await writeStamp(root, target, compiler, sources, files);
   const failures = await compile(root, target, files);
   await writeStamp(root, target, compiler, sources, [...failures.keys()]);

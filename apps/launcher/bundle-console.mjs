@@ -9,7 +9,7 @@ import { brotliCompress, constants } from 'node:zlib';
 
 /** Path at which the gateway serves the files. */
 const PUBLIC_PATH = '/console/assets/';
-/** Where index.html gets the names of the files. */
+/** Mark in index.html that is replaced by the elements that load the files. */
 const HEAD = '<!-- build:head -->';
 
 /**
@@ -59,8 +59,8 @@ export async function bundleConsole(root) {
     write: false,
     logLevel: 'silent',
   });
-  // Written beside and then renamed, almost in one step: gateways that run meanwhile serve the old files or the new
-  // ones. Only between the two renames, they find none.
+  // The files are written to another folder, which is then renamed. So a running gateway serves the old files or the
+  // new ones. Only between the two renames, it finds none.
   const draft = `${into}.${process.pid}.tmp`;
   const former = `${into}.${process.pid}.old`;
   // A crash may have left these folders, and a later build may have the same process id, for example in a container.

@@ -34,7 +34,7 @@ const EXTERNAL = [
 /** Names of the files that the programs import on demand, and of their source maps. */
 const CHUNK = new RegExp(`^(${Object.keys(PROGRAMS).join('|')})-[A-Z0-9]{8}\\.js(\\.map)?$`);
 
-/** What CommonJS packages expect of their module. */
+/** Declarations that CommonJS packages expect in their module. */
 const BANNER = [
   "import { createRequire as tidingsRequire } from 'node:module';",
   'const require = tidingsRequire(import.meta.url);',
@@ -75,23 +75,24 @@ export async function bundlePrograms(root) {
         outdir: 'dist',
         metafile: true,
         bundle: true,
-        // What is imported on demand is a file of its own, and so are the packages that only it imports.
+        // Code that is imported on demand gets a file of its own, with the packages that only this code imports.
         splitting: true,
         chunkNames: `${program}-[hash]`,
-        // Node.js reads, decodes and scans the whole file at each start. Names stay, for stack traces.
+        // A smaller file starts faster, because Node.js reads, decodes and scans the whole file at each start. Names
+        // are kept for stack traces.
         minifyWhitespace: true,
         minifySyntax: true,
         platform: 'node',
         format: 'esm',
         target: 'node20.19',
-        // Nest and BullMQ name things after classes.
+        // Nest and BullMQ use the names of classes.
         keepNames: true,
         write: false,
         sourcemap: 'linked',
         sourcesContent: false,
         legalComments: 'none',
         external: EXTERNAL,
-        // The compiled libs, not the sources that tsconfig.json names for the compiler.
+        // Empty, so that esbuild uses the compiled libs and not the sources that tsconfig.json names.
         tsconfigRaw: {},
         banner: { js: BANNER },
         plugins: [inPlace(dist)],
@@ -108,7 +109,7 @@ export async function bundlePrograms(root) {
           if (CHUNK.test(basename(path)) === isChunk) await writeAtomically(path, texts[n] ?? '');
         }),
       );
-    // First what a program imports: a process may start meanwhile.
+    // The imported files are written first, because a process may start before all files are written.
     await write(true);
     await write(false);
   }
@@ -137,7 +138,8 @@ const CHEAP_HELPER =
   '__name=(target,value)=>target.name===value||target.name===""?target:__defProp(target,"name",{value,configurable:!0})';
 
 /**
- * Lets the bundle's helper name only what has another name: a request creates dozens of functions without a name.
+ * Changes the bundle's helper `__name`, so that it skips functions without a name and functions that already have the
+ * right name. A request creates dozens of functions without a name.
  * @param {string[]} texts the files of one program, of which at most one contains the helper
  * @throws {Error} if esbuild writes the helper in another way
  */
@@ -167,7 +169,8 @@ function digestOf(files) {
 }
 
 /**
- * Lets the product's modules find files beside themselves (Lua scripts, package.json), although they run in a bundle.
+ * Lets the product's modules find the files next to their sources (Lua scripts, package.json), although the modules
+ * run in a bundle.
  * @param {string} dist
  * @returns {import('esbuild').Plugin}
  */

@@ -10,14 +10,14 @@ const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs', 'conversations']
 const CAPABILITIES = ['relay', 'feed', 'webhooks'];
 /** A key or an argument that a script refers to by its number. A script must use the name that its header declares. */
 const BY_NUMBER = /\b(KEYS|ARGV)\[\d+\]/;
-/** A command of Redis as Lua calls it; TypeScript calls commands by lower case. */
+/** A call of a Redis command in Lua. TypeScript writes the names of commands in lower case. */
 const LUA_CALL = /\bredis\.p?call\('[A-Z]/;
 
 /** @typedef {import('../../libs/platform/src/redis/lua-source.mjs').LuaSource} LuaSource */
 
 /**
  * Checks the scripts below libs/.
- * @param {(text: string) => void} [say] is given what is not a finding
+ * @param {(text: string) => void} [say] prints remarks that are not findings
  * @returns {string[]} findings, one a line
  */
 export function checkLua(say = console.log) {
@@ -137,7 +137,8 @@ function luacheck(sources, say) {
 }
 
 /**
- * Returns the text of a script, line by line as Redis runs it. No script needs all functions of its includes.
+ * Returns the text of a script, line by line as Redis runs it. Comments make luacheck ignore unused functions of
+ * includes, because no script uses all of them.
  * @param {string} script
  * @param {LuaSource} source
  */

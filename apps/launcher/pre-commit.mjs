@@ -37,8 +37,8 @@ async function passes(package_, program, args) {
 }
 
 /**
- * Options with which the compiler keeps the result of its last check, and reads only what changed since and what
- * depends on that.
+ * Options with which the compiler keeps the result of its last check, and checks only files that changed since then
+ * or depend on these.
  * @param {string} name
  */
 function keptIn(name) {

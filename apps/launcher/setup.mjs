@@ -21,8 +21,8 @@ const say = (line) => {
 };
 
 /**
- * The parts of `npm run test:long` in their order, each with the options of Jest. Trials that measure times run one at
- * a time, on an idle machine. The others start many processes each, and wait for most of their time.
+ * The parts of `npm run test:long` in their order, each with the options of Jest. Tests that measure times run one at
+ * a time, on an idle machine. Each of the other tests starts many processes, and mostly waits.
  * @type {[folders: string, ...options: string[]][]}
  */
 const LONG_TESTS = [

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The command line `tidings` in a checkout, as `npx tidings` starts it. Builds it first if there is no build yet.
+// The command line `tidings` in a checkout; `npx tidings` starts it. Builds the product first if there is no build
+// yet.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -32,7 +33,7 @@ function useInstallationOfCheckout() {
     const secrets = JSON.parse(readFileSync(join(root, '.data/secrets.json'), 'utf8'));
     if (typeof secrets !== 'object' || secrets === null || !('apiKey' in secrets)) return;
     process.env['TIDINGS_CHECKOUT_DATA'] = join(root, '.data');
-    // `npm start` prefers a given key to its own, too.
+    // Like `npm start`, prefers a given API key to the generated one.
     process.env['TIDINGS_CHECKOUT_KEY'] = process.env['API_KEY'] || String(secrets.apiKey);
     // The running `npm start` notes where its gateway and its simulator listen.
     const running = holderOf(join(root, '.data/launcher.lock'));

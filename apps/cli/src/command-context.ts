@@ -9,17 +9,17 @@ import { type Profile, ProfileStore } from './settings/profile-store.js';
 /** Retries of a request: fewer than the client's default, because a person waits. */
 const MAX_RETRIES = 2;
 
-/** What a process gives to the command line. Tests replace it. */
+/** The parts of the process that the commands use. Tests replace them. */
 export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
-  /** Where questions to a person are drawn. Not standard output, which programs may read. */
+  /** Stream on which questions to the user appear. It is not standard output, because a program may read that. */
   readonly questions: Writable;
   readonly environment: NodeJS.ProcessEnv;
   /** Aborts when the user presses Ctrl-C, or a signal ends the process. */
   readonly signal: AbortSignal;
-  /** Aborts when nobody reads standard output any more, as after `| head`. */
+  /** Aborts when nobody reads standard output any more, for example because a pipe to `head` was closed. */
   readonly outputEnd: AbortSignal;
   /** Sets the exit code of the process. */
   readonly setExitCode: (code: ExitCode) => void;
@@ -40,11 +40,12 @@ export class CommandContext {
   /** The gateway and the profile that options or environment variables select. */
   readonly selected: ConnectionSelection;
   /**
-   * Aborts when the user presses Ctrl-C, or when nobody reads standard output any more. For what only reads; what
-   * changes something uses {@link signal}, because its work must not stop midway.
+   * Aborts when the user presses Ctrl-C, or when nobody reads standard output any more. Only for work that changes
+   * nothing. Work that changes something uses {@link signal}, because it must not stop midway when the output is
+   * closed.
    */
   readonly readingSignal: AbortSignal;
-  /** The gateway, once it was looked for. */
+  /** Result of {@link connection}. Undefined before its first call. */
   private found: Promise<Profile> | undefined;
 
   constructor(
@@ -77,9 +78,9 @@ export class CommandContext {
   }
 
   /**
-   * Reads what the API has at a path.
+   * Makes a GET request, and returns the JSON of its answer.
    * @param field a field that each such answer has
-   * @throws {TidingsConnectionError} if it is missing, because another service has answered
+   * @throws {TidingsConnectionError} if the field is missing, which means that another service has answered
    */
   async read<T extends object>(path: string, field: keyof T & string): Promise<T> {
     const answer = await this.call('GET', path);

@@ -1,6 +1,9 @@
 import { ExitCode } from './exit-code.js';
 
-/** The signals that end a command, and the exit code of each, as of a process that the signal kills. */
+/**
+ * The signals that end a command, each with its exit code: the one that shells report for a process that the signal
+ * killed.
+ */
 const EXIT_CODES = {
   SIGINT: ExitCode.interrupted,
   SIGTERM: ExitCode.terminated,
@@ -13,15 +16,15 @@ const EXIT_CODES = {
  */
 const SAME_SIGNAL_MS = 500;
 
-/** What ends a command from outside. */
+/** What a command knows of the signals that end it. */
 export interface EndSignals {
   /** Aborts at the first signal. */
   readonly signal: AbortSignal;
-  /** Exit code for the signal that came, or undefined. */
+  /** Returns the exit code for the first received signal, or undefined if none was received. */
   readonly exitCode: () => ExitCode | undefined;
 }
 
-/** Lets a command end in order at the first signal. A later one ends the process at once. */
+/** Lets a command end in order at the first signal. A later signal ends the process at once. */
 export function listenForEnd(): EndSignals {
   const end = new AbortController();
   let exitCode: ExitCode | undefined;

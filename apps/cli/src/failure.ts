@@ -35,12 +35,12 @@ export class UnconfirmedSendFault extends Error {
   }
 }
 
-/** What the user is told about an error, and the exit code of the process. */
+/** What the user sees of an error, and the exit code of the process. */
 export interface Failure {
   exitCode: ExitCode;
   /** One line per fact; the first one says what is wrong. */
   lines: string[];
-  /** The same for programs, as `--json` prints it to standard error. */
+  /** The same facts for programs, as `--json` prints them to standard error. */
   details: {
     error: string;
     code?: string;

@@ -11,7 +11,8 @@ const end = listenForEnd();
 const outputEnd = new AbortController();
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // `tidings events --follow | head` closes the pipe, and a closed window its terminal. Nobody reads any more.
+    // Nobody reads the output any more: `head` in `tidings events --follow | head` has closed the pipe, or a closed
+    // window has closed the terminal.
     if (error.code === 'EPIPE' || (error.code === 'EIO' && stream.isTTY)) {
       if (stream === process.stdout) outputEnd.abort(new Error('nobody reads the output'));
       return;
@@ -44,13 +45,13 @@ try {
 }
 process.exitCode = end.exitCode() ?? process.exitCode;
 
-/** Tells the user about an error, and returns the exit code. */
+/** Prints an error for the user, and returns the exit code. */
 function report(error: unknown): ExitCode {
   // Help and usage errors are printed already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.success : ExitCode.usage;
   // A command that only reads ends when nobody reads its output.
   if (outputEnd.signal.aborted && error === outputEnd.signal.reason) return ExitCode.success;
-  // Without what these errors say, a script could only send again.
+  // These errors contain the id or the idempotency key of a send. Without these, a script could only send again.
   const isAboutSend = error instanceof StoredSendFault || error instanceof UnconfirmedSendFault;
   const byUser = end.exitCode();
   if (byUser !== undefined && !isAboutSend) return byUser;

@@ -2,8 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Returns the version in the product's package.json, whose distance differs between the build and the sources. Every
- * command needs it, and `#platform`, which has the same function, takes longer to load than most commands to run.
+ * Returns the version in the product's package.json, whose relative path differs between the build and the sources.
+ * Every command needs it, and `#platform`, which has the same function, takes longer to load than most commands to
+ * run.
  */
 export function productVersion(): string {
   const manifest = ['../../..', '../../../..']

@@ -55,7 +55,7 @@ Exit codes: 0 success, 1 rejected or a check failed, 2 wrong usage, 3 API key mi
   ];
   for (const add of parts) add(program, terminal);
   for (const command of allOf(program)) {
-    // So that usage errors of subcommands are thrown, too.
+    // With this, usage errors of subcommands are thrown, too.
     command.exitOverride().configureOutput(program.configureOutput());
   }
   addCompletion(program);
@@ -66,7 +66,7 @@ Exit codes: 0 success, 1 rejected or a check failed, 2 wrong usage, 3 API key mi
 function addCompletion(program: Command): void {
   const globalOptions = program.options.filter(({ long }) => long !== '--version');
   const { commands } = tab(program, { completionCommandName: 'completion' });
-  // They may also follow a command.
+  // Global options may also follow a command.
   for (const command of commands.values())
     for (const { long = '', description, required } of globalOptions) {
       const name = long.replace(/^--/, '');

@@ -1,6 +1,6 @@
 /**
- * A set-up problem that the user has to solve. The message is printed without a stack, and the process exits
- * with this status.
+ * A set-up problem that the user has to solve. The message is printed without a stack, and the process exits with
+ * `exitCode`.
  */
 export class SetupFault extends Error {
   /**

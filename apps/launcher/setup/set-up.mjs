@@ -8,12 +8,13 @@ import { installRedis } from './system-packages.mjs';
 const LOCK_DEADLINE_MS = 20 * 60_000;
 
 /**
- * Installs packages and builds, so that everything that is asked for can run. Only one process of a checkout does this at
- * a time.
+ * Installs packages and builds, so that everything in `needs` can run. Only one process of a checkout does this at a
+ * time.
  * @param {string} root the checkout
  * @param {(line: string) => void} say prints a line for the user
- * @param {{ redis?: boolean, bundles?: boolean, alsoBuild?: string[] }} [needs] `redis`: a Redis server, false by default;
- * `bundles`: whether processes of the product are started, true by default; `alsoBuild`: further folders to build
+ * @param {{ redis?: boolean, bundles?: boolean, alsoBuild?: string[] }} [needs] `redis`: a Redis server, false by
+ * default; `bundles`: whether processes of the product are started, true by default; `alsoBuild`: further folders to
+ * build
  * @throws {SetupFault} that says what the user can do
  */
 export async function setUp(root, say, { redis = false, bundles = true, alsoBuild = [] } = {}) {

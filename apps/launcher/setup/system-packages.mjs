@@ -37,7 +37,7 @@ export function isRootWithApt() {
 }
 
 /**
- * Installs a package as root with apt-get and prints that it does.
+ * Installs a package as root with apt-get, and says so.
  * @param {string} name
  * @param {(line: string) => void} say
  */

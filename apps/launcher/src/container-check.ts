@@ -1,6 +1,6 @@
-/** How to ask a process in a container whether it is alive. */
+/** How to check whether the process in a container is alive. */
 export interface ContainerCheck {
-  /** Environment variable of the port. */
+  /** Name of the environment variable that contains the port. */
   variable: string;
   /** Port if the variable is not set. */
   port: string;

@@ -1,5 +1,4 @@
-// Health check of the Docker image: asks the process in the container whether it is alive. Exits with status
-// 0 or 1.
+// Health check of the Docker image: checks whether the process in the container is alive. Exits with status 0 or 1.
 import { readFileSync } from 'node:fs';
 import { checkOf } from './container-check.js';
 

@@ -23,7 +23,7 @@ export interface InstallationOptions {
 /** Redis, the simulator, the gateway and the worker, run on this machine. */
 export class Installation {
   private readonly recorders: OutputRecorder[] = [];
-  /** The started services in ranks. A service needs the services of lower ranks. */
+  /** The started services by rank. A service needs the services of lower ranks. */
   private readonly ranks: Supervisor[][] = [[], [], []];
   private stopped = false;
 

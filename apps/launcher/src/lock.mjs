@@ -7,8 +7,8 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * What a holder lets other processes know. `note` is shown to processes that do not get the lock; `simulator` is the
- * address of the simulator that `npm start` runs.
+ * What the holder of a lock makes known to other processes. `note` is shown to processes that do not get the lock;
+ * `simulator` is the address of the simulator that `npm start` runs.
  * @typedef {{ note?: string, simulator?: string }} Notes
  */
 

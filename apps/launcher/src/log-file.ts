@@ -24,8 +24,8 @@ export class LogFile {
   }
 
   /**
-   * Appends a line. Returns false if the write failed and the write before succeeded: a full disk stops only
-   * the log.
+   * Appends a line. Returns false if the write failed and the previous write succeeded. A failed write throws no
+   * error, so that a full disk stops only the log.
    */
   write(line: string): boolean {
     try {

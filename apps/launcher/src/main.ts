@@ -9,7 +9,7 @@ import { loadSecrets } from './secrets.js';
 import { StartFailure } from './service.js';
 import { listenForStop } from './signals.js';
 
-/** Time after which a message shows what is being started. */
+/** If the start takes longer, a message shows what is being started. In milliseconds. */
 const SLOW_MS = 1_000;
 
 /** Options of a launch. */

@@ -179,7 +179,7 @@ async function updateAccount(
   context.output.fields((await context.call('PATCH', pathOf(id), changes)) as Account);
 }
 
-/** Reads a key of the messaging service, which must not stand on the command line. */
+/** Reads the API key of the messaging service from standard input, because it must not be on the command line. */
 async function readKey({ terminal, output }: CommandContext): Promise<string> {
   if (terminal.stdin.isTTY) output.note('Type the upstream API key, then press Enter and Ctrl-D.');
   const key = (await text(addAbortSignal(terminal.signal, terminal.stdin))).trim();

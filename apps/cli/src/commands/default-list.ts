@@ -1,8 +1,9 @@
 import { type Command, Help } from 'commander';
 
 /**
- * Adds the command `list` to a group, which runs it if none of its commands is named. So the options of `list` are
- * options of the group, too: its help and the completion of shells show them.
+ * Adds the command `list` to a group of commands. The group runs `list` if the user names none of its commands. The
+ * options of `list` are therefore also options of the group, and the help and the shell completion of the group show
+ * them.
  */
 export function addDefaultList(group: Command, description: string): Command {
   const list = group.command('list', { isDefault: true }).description(description);
@@ -14,7 +15,7 @@ export function addDefaultList(group: Command, description: string): Command {
   group.hook('preSubcommand', () => {
     const [name = ''] = group.args;
     const names = group.commands.map((each) => each.name());
-    // Otherwise it would be reported as an argument of `list`.
+    // Without this check, an unknown command would be reported as an argument of `list`.
     if (/^[^-]/.test(name) && !names.includes(name))
       group.error(`error: unknown command '${name}'; ${group.name()} has ${names.join(', ')}`);
   });

@@ -11,7 +11,7 @@ import { addDefaultList } from './default-list.js';
 import { followReplay } from './replay-progress.js';
 import { addShow } from './show-and-delete.js';
 
-/** Every status, so that the compiler names one that is missing. */
+/** All statuses. The compiler reports one that is missing. */
 const STATUSES = Object.keys({
   pending: true,
   succeeded: true,
@@ -156,8 +156,8 @@ async function replay(
 }
 
 /**
- * Draws how many of the deliveries are left, until there are none, none has ended for two minutes, or the user presses
- * Ctrl-C.
+ * Shows how many of the deliveries are left. Ends when none are left, when no delivery has ended for two minutes, or
+ * when the user presses Ctrl-C.
  */
 async function showProgress(context: CommandContext, path: string, count: number): Promise<void> {
   const { signal } = context;

@@ -20,7 +20,7 @@ interface Options {
   timeout: number;
 }
 
-/** `fetch` waits no longer for the beginning of an answer. */
+/** Maximum of the option `--timeout`: `fetch` never waits longer for the beginning of an answer. */
 const MAX_TIMEOUT_SECONDS = 300;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 5_000;
@@ -64,7 +64,8 @@ async function listen(context: CommandContext, options: Options): Promise<undefi
   const { stream, start } = await openStream(context, options);
   const { url } = await context.connection();
   if (output.isJson) {
-    // Without the secret, the receiver could verify nothing. Standard output has only events.
+    // The receiver needs the secret to verify the deliveries. It goes to standard error, because standard output
+    // contains only events.
     if (given === '') output.noteJson({ secret });
   } else {
     output.line(`Forwarding events of ${url} to ${options.forward}`);
@@ -93,7 +94,7 @@ async function assertSecret(secret: string): Promise<void> {
   }
 }
 
-/** Forwards an event as soon as the receiver can be reached. Returns undefined if the command ends before. */
+/** Forwards an event as soon as the receiver can be reached. Returns undefined if the command ends first. */
 async function forwardWhenReachable(
   { output, readingSignal: signal }: CommandContext,
   forwarder: Forwarder,

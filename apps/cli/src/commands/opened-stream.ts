@@ -16,8 +16,9 @@ interface StreamSelection {
 }
 
 /**
- * Opens a stream of events. Reads the events once before, because a stream tries to connect for ever: a wrong address, API
- * key or cursor makes the command fail at once. The stream reports a lost connection on standard error.
+ * Opens a stream of events. Because a stream tries to connect endlessly, this function first reads the events once.
+ * So a wrong address, API key or cursor makes the command fail at once. The stream reports a lost connection on
+ * standard error.
  * @throws what the client throws if the gateway cannot be reached or rejects the request
  */
 export async function openStream(

@@ -1,11 +1,14 @@
 import type { Webhook } from '#client';
 
-/** Time in which no delivery ends, after which a replay is followed no longer, in milliseconds. As in the console. */
+/**
+ * Time without the end of a delivery after which a replay is no longer followed, in milliseconds. The console uses
+ * the same time.
+ */
 const STALLED_MS = 120_000;
 
 /**
- * Follows a replay until none of its deliveries is pending, as the number of pending deliveries of its webhook shows.
- * That may never be the case: the webhook may fail, or new events may become pending as fast as others end.
+ * Follows a replay until its webhook had no pending delivery. That may never happen: the webhook may fail, or
+ * deliveries of new events may become pending as fast as others end.
  * @param count number of deliveries of the replay
  * @param look waits a while and reads the webhook
  * @param show shows how many deliveries have ended
@@ -17,7 +20,7 @@ export async function followReplay<T extends Pick<Webhook, 'pending'>>(
   show: (done: number, webhook: T) => void,
   now: () => number = () => performance.now(),
 ): Promise<'ended' | 'stalled'> {
-  // Deliveries that were pending before the replay are progress too when they end.
+  // The end of a delivery that was pending before the replay counts as progress, too.
   let fewestPending = Number.POSITIVE_INFINITY;
   let progressAt = now();
   for (;;) {

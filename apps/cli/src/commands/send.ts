@@ -83,7 +83,7 @@ async function send(
     const done = await tidings.waitFor(queued, options.wait, { signal, timeoutMs: options.timeout * 1_000 });
     output.result(done, `${done.id} is ${done.status}.`);
   } catch (error) {
-    // Without the id, a script could only send again.
+    // The error contains the id of the send. Without the id, a script could only send again.
     throw new StoredSendFault(queued.id, error);
   }
 }
@@ -122,7 +122,7 @@ async function attachment({ file, idempotencyKey }: Options): Promise<SendOption
   return { ...key, file: blob, fileName: basename(file) };
 }
 
-/** Returns true for a file that can be read. `openAsBlob` accepts others too, and their upload fails. */
+/** Returns true if the file can be read. `openAsBlob` also accepts other files, but their upload fails. */
 async function isReadable(path: string): Promise<boolean> {
   try {
     await access(path, constants.R_OK);

@@ -8,7 +8,7 @@ import { DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values
 import { addDefaultList } from './default-list.js';
 import { addShow } from './show-and-delete.js';
 
-/** Every status, so that the compiler names one that is missing. */
+/** All statuses. The compiler reports one that is missing. */
 const STATUSES = Object.keys({
   scheduled: true,
   queued: true,

@@ -18,7 +18,7 @@ export function addShow(group: Command, terminal: Terminal, path: string, descri
     );
 }
 
-/** How a command that deletes one object is called, and what it says. */
+/** Name and texts of a command that deletes one object. */
 interface Deletion {
   /** Name of the command. */
   name: string;
@@ -50,7 +50,10 @@ export function addDelete(
     );
 }
 
-/** Asks a person. Scripts have no terminal, or want JSON: they are not asked. */
+/**
+ * Asks the user to confirm. Returns true without a question if standard input is not a terminal or the output is
+ * JSON, as in scripts.
+ */
 async function isConfirmed({ terminal, output }: CommandContext, message: string): Promise<boolean> {
   const { stdin, questions, signal } = terminal;
   if (!stdin.isTTY || output.isJson) return true;

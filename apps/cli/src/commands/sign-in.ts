@@ -10,7 +10,7 @@ import { localUrlOf, originOf } from '../settings/connection.js';
 import { assertProfileName } from '../settings/profile-store.js';
 import { addDefaultList } from './default-list.js';
 
-/** Adds `login`, `logout` and `profiles`: where keys are kept, so that none stands on a command line. */
+/** Adds `login`, `logout` and `profiles`: they keep API keys in profiles, so that no command line contains a key. */
 export function addSignIn(program: Command, terminal: Terminal): void {
   program
     .command('login')
@@ -50,7 +50,7 @@ async function signIn(context: CommandContext): Promise<undefined> {
   const url = originOf(context.selected.url ?? (await askForUrl(context, name)));
   const apiKey = await askForKey(context);
   const tidings = new Tidings({ baseUrl: url, apiKey });
-  // A key that does not work is not stored. A key with any scope may read to whom it belongs.
+  // A key that does not work is not stored. A key with any scope may make this request.
   const { account } = (await tidings.call('GET', '/v1/caller', undefined, {
     signal: context.signal,
   })) as Caller;
@@ -102,7 +102,10 @@ async function listProfiles({ output, profiles }: CommandContext): Promise<undef
   );
 }
 
-/** Asks for the address, and suggests that of the stored profile with this name. Without a terminal, returns it. */
+/**
+ * Asks for the address, and suggests that of the stored profile with this name. Without a terminal, returns the
+ * suggested address.
+ */
 async function askForUrl({ profiles: store, terminal }: CommandContext, name: string): Promise<string> {
   const { profiles } = await store.read();
   const stored = Object.hasOwn(profiles, name) ? profiles[name] : undefined;

@@ -36,7 +36,7 @@ async function showStatus(
       output.result(status, () => statusLines(status, output).join('\n'));
       if (watch !== true) return status.readiness.status === 'ok' ? ExitCode.success : ExitCode.failure;
     } catch (error) {
-      // A gateway that is watched may restart.
+      // The gateway may be restarting. So after the first result, a temporary error does not end the command.
       if (shown === 0 || signal.aborted || !isTemporary(error)) throw error;
       const { lines, details } = failureOf(error);
       if (output.isJson) output.noteJson(details);

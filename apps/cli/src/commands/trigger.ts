@@ -15,7 +15,7 @@ interface Options {
 interface Trigger {
   verb: string;
   body: (options: Options) => object;
-  /** When the gateway emits the event. It completes a sentence. */
+  /** When the gateway emits the event. The text completes a sentence. */
   when?: string;
 }
 
@@ -109,7 +109,8 @@ function required(contact: string | undefined): string {
 }
 
 function defaultSimulator({ environment }: Terminal): string {
-  // The checkout's own `tidings` sets the second one for the simulator that `npm start` runs.
+  // `TIDINGS_CHECKOUT_SIMULATOR` is the address of the simulator that `npm start` runs. The checkout's own `tidings`
+  // sets it.
   const given = environment['TIDINGS_SIMULATOR_URL'] || environment['TIDINGS_CHECKOUT_SIMULATOR'];
   return given || 'http://127.0.0.1:4010';
 }

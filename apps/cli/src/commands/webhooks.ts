@@ -52,7 +52,8 @@ export function addWebhooks(program: Command, terminal: Terminal): void {
       .command('update')
       .argument('<id>')
       .description('change a webhook')
-      // Not `--url`, which is the address of the gateway: the API key would be sent to the receiver.
+      // Not named `--url`: that option is the address of the gateway, and after a mistake the API key would be sent
+      // to the receiver.
       .option('--new-url <url>', 'new address'),
   ).action(
     action(terminal, async (context, id: string, { newUrl, ...options }: WebhookChangeOptions) => {

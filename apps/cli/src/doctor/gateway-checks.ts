@@ -5,21 +5,21 @@ import { fine, type Finding, problem, warning } from './finding.js';
 
 /** Time to wait for each answer of the gateway, in milliseconds. */
 const TIMEOUT_MS = 10_000;
-/** Difference of clocks from which receivers refuse signatures sooner or later, in milliseconds. */
+/** Difference between the clocks of this machine and the gateway that is worth a remark, in milliseconds. */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000;
-/** Age from which a waiting send is worth a look, in milliseconds. */
+/** Age at which a waiting send is worth a remark, in milliseconds. */
 const OLD_SEND_MS = 600_000;
 
 /** The gateway to check. */
 export interface GatewayAddress {
   url: string;
-  /** Undefined if no key is known: then only what the gateway tells everybody is checked. */
+  /** Undefined if no API key is known. Then only the readiness and the clock of the gateway are checked. */
   apiKey: string | undefined;
 }
 
 /**
  * Checks a gateway from outside: whether it answers, what it reports about itself, and what its account lacks.
- * @param absent returns the finding that nothing answers at the address, and why
+ * @param absent returns the finding that no gateway answers at the address, with the reason
  */
 export async function checkGateway(
   { url, apiKey }: GatewayAddress,
@@ -54,7 +54,7 @@ function noGateway(url: string, why: string): Finding {
   );
 }
 
-/** Returns the readiness of a gateway, or undefined if the text is none. */
+/** Parses the readiness of a gateway. Returns undefined for any other text. */
 function readinessIn(text: string): Readiness | undefined {
   try {
     const body = JSON.parse(text) as Partial<Readiness> | null;

@@ -34,8 +34,9 @@ export async function writeSupportBundle(file: string, sources: BundleSources): 
 }
 
 /**
- * Returns the text of a support bundle, for whoever helps with a problem: versions, configuration, findings, readiness,
- * status, metrics and the last warnings and errors. It contains no secret, and no text or phone number of a message.
+ * Returns the text of a support bundle, for a person who helps with a problem: versions, configuration, findings,
+ * readiness, status, metrics and the last warnings and errors. It contains no secret, and no text or phone number of
+ * a message.
  */
 export async function supportBundleOf({ environment, findings, gateway }: BundleSources): Promise<string> {
   const { url, apiKey } = gateway;
@@ -63,7 +64,9 @@ export async function supportBundleOf({ environment, findings, gateway }: Bundle
   return JSON.stringify(bundle, null, 2);
 }
 
-/** Returns the variables of the product that are set. Of secrets and of passwords in addresses, only that they are. */
+/**
+ * Returns the variables of the product that are set, without the values of secrets and the credentials in addresses.
+ */
 function configurationOf(environment: NodeJS.ProcessEnv): Record<string, string> {
   const shown = Object.entries(environment)
     .filter(([name, value]) => KNOWN_ENVIRONMENT_VARIABLES.has(name) && (value ?? '') !== '')

@@ -76,7 +76,7 @@ async function firstBytes(response: Response): Promise<string> {
   if (reader === undefined) return '';
   let bytes = new Uint8Array();
   try {
-    // The status is the outcome, also if the rest of the reply does not come.
+    // The status is the outcome, even if the rest of the reply does not arrive.
     while (bytes.length < MAX_REPLY_BYTES) {
       const { done, value: chunk } = (await reader.read()) as { done: boolean; value?: Uint8Array };
       if (done || chunk === undefined) break;
@@ -86,7 +86,7 @@ async function firstBytes(response: Response): Promise<string> {
       bytes = joined;
     }
   } catch {
-    // What came is shown.
+    // The part of the reply that has arrived is shown.
   } finally {
     // The rest of a long reply is not wanted; a connection that cannot be closed is closed already.
     await reader.cancel().catch(() => undefined);

@@ -9,13 +9,13 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 
 /**
  * A date in ISO 8601, alone or with a time and its time zone. The gateway has the same rule for times, in
- * apps/gateway/src/input/rules.ts. `Date.parse` alone is no rule: it reads `60` as the year 1960.
+ * apps/gateway/src/input/rules.ts. `Date.parse` alone is not enough: it reads `60` as the year 1960.
  */
 const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 /**
- * Parses an option that names a time: ISO 8601, or an age such as `90s`, `30m`, `1h`, `7d`. A date alone is its first
- * moment in UTC.
+ * Parses an option that names a time: ISO 8601, or an age such as `90s`, `30m`, `1h`, `7d`. A date without a time
+ * means the first moment of that day in UTC.
  * @param option name of the option, for the error
  * @throws {CommandFault}
  */
@@ -31,8 +31,8 @@ export function timeOf(text: string, option: string, now = Date.now()): Date {
 }
 
 /**
- * Parses an option that names a time to come. An age would be in the past, and a date alone leaves open when on that
- * day.
+ * Parses an option that names a future time. Accepts no age, which would be in the past, and no date without a time
+ * of day.
  * @param option name of the option, for the error
  * @throws {CommandFault}
  */

@@ -30,11 +30,11 @@ export class Output {
     private readonly stderr: TextStream,
     /** True if the output is for programs: one JSON value per line. */
     readonly isJson: boolean,
-    /** False if a terminal must not get colors either. */
+    /** False if the output has no colors, even on a terminal. */
     private readonly wantsColor: boolean,
   ) {}
 
-  /** True if the output goes to a terminal, where it may be drawn over. */
+  /** True if the output goes to a terminal, on which later output can replace it. */
   get isInteractive(): boolean {
     return !this.isJson && this.stdout.isTTY === true;
   }
@@ -52,7 +52,7 @@ export class Output {
 
   /**
    * Prints a list: as a table for people, as one JSON object per line for programs.
-   * @param limit maximum number of rows; what is left out is said on standard error
+   * @param limit maximum number of rows; if rows are left out, a remark on standard error says so
    */
   async list<T extends object>(
     rows: AsyncIterable<T> | Iterable<T>,

@@ -1,4 +1,4 @@
-// Control characters of both ranges, and the marks that reverse the direction of what follows.
+// Control characters of both ranges, and the marks that reverse the direction of the text after them.
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 /** Splits a text into what a person sees as one character, such as an emoji with a skin tone. */
 const CHARACTERS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });

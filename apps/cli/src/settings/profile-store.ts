@@ -103,7 +103,7 @@ export class ProfileStore {
     }
   }
 
-  /** Creates the lock file as soon as there is none. @throws {CommandFault} if it stays */
+  /** Creates the lock file as soon as there is none. @throws {CommandFault} if another process keeps it */
   private async take(lock: string): Promise<void> {
     const deadline = performance.now() + this.lockTimeoutMs;
     for (;;) {
@@ -153,7 +153,10 @@ export function unknownProfile(name: string, profiles: Profiles['profiles']): Co
   );
 }
 
-/** Returns true for the error of a file that does not exist; its folder may be below something that is no folder. */
+/**
+ * Returns true if the error means that a file does not exist. `ENOTDIR` means that a part of its path is not a
+ * folder.
+ */
 function isAbsent(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
 }

@@ -22,7 +22,7 @@ const FIELDS = ['id', 'baseUrl', 'apiKey', 'requestsPerSecond', 'polling'];
 /** Adds or changes an account. */
 export function AccountDialog({ account, onClose, onDone }: AccountDialogProps): JSX.Element {
   const api = useApi();
-  // The page reads the accounts again; the form starts with what the account was at first.
+  // While the dialog is open, the page may read the account again. The form keeps the values from its opening.
   const [initial] = useState(() => draftOf(account));
   const [draft, setDraft] = useState(initial);
   const [{ faults, other }, setRejection] = useState(NO_REJECTION);

@@ -11,7 +11,7 @@ export interface AccountDraft {
   polling: boolean;
 }
 
-/** Settings of an account for the API. What is absent stays as it is, or has its default in a new account. */
+/** Settings of an account for the API. An absent setting stays unchanged; in a new account, it gets its default. */
 export interface AccountChanges {
   baseUrl?: string;
   apiKey?: string;
@@ -21,14 +21,16 @@ export interface AccountChanges {
 
 const EMPTY: AccountDraft = { id: '', baseUrl: '', apiKey: '', requestsPerSecond: '', polling: true };
 
-/** Returns the form of an account, or of a new one. */
+/** Returns the values of the form for an account, or for a new one. */
 export function draftOf(account?: Account): AccountDraft {
   if (account === undefined) return EMPTY;
   const { id, baseUrl, requestsPerSecond, polling } = account;
   return { id, baseUrl, apiKey: '', requestsPerSecond: String(requestsPerSecond), polling };
 }
 
-/** Returns the settings that differ, so that a change leaves alone what others changed meanwhile. */
+/**
+ * Returns only the settings that differ, so that the change does not undo what others have changed in the meantime.
+ */
 export function changesBetween(before: AccountDraft, after: AccountDraft): AccountChanges {
   const { baseUrl, apiKey, requestsPerSecond, polling } = after;
   return {
@@ -41,7 +43,7 @@ export function changesBetween(before: AccountDraft, after: AccountDraft): Accou
   };
 }
 
-/** Returns the faults that the API could not see in a change: a field that was emptied is not sent. */
+/** Returns the faults that the API cannot find: an emptied field is not part of the request. */
 export function faultsOf(before: AccountDraft, after: AccountDraft): Faults | undefined {
   return before.requestsPerSecond !== '' && after.requestsPerSecond.trim() === ''
     ? { requestsPerSecond: 'Enter a number.' }

@@ -18,7 +18,7 @@ import { newApiKeys } from './new-api-keys.js';
 
 const PATH = '/v1/api-keys';
 
-/** The API keys: who may use the gateway, for what, and when they last did. */
+/** The API keys: who may use the gateway, for what, and when each key was last used. */
 export function ApiKeysPage(): JSX.Element {
   const api = useApi();
   const refresh = useRefresh();

@@ -3,11 +3,11 @@ import type { CreatedApiKey } from '#client';
 type State = ReadonlyMap<string, readonly CreatedApiKey[]>;
 
 /**
- * API keys that the reader has not stored yet, for as long as the page is open: also on other pages, and after a session
- * has ended. The gateway does not show them again.
+ * API keys that were just created, and that the reader has not stored yet. The gateway does not show them again. They
+ * are kept until the tab is closed or reloaded, even after a session has ended.
  */
 export class NewApiKeys {
-  /** By sign-in. */
+  /** The keys by the id of the API key that is signed in. */
   private state: State = new Map();
   private readonly listeners = new Set<() => void>();
 
@@ -39,7 +39,7 @@ export class NewApiKeys {
     );
   }
 
-  /** Drops those that an API key created, which was signed out. */
+  /** Drops the keys that an API key created. Called when that API key is signed out. */
   forget(signInId: string): void {
     this.set(signInId, []);
   }

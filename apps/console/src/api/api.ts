@@ -11,7 +11,7 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** The API of the gateway, called with one sign-in. */
 export class Api {
-  /** The client library, for what it has methods for: sends with files. */
+  /** The client library. Used directly for sends, which may have a file. */
   readonly client: Tidings;
   /** The events of the account as they happen. */
   readonly live: LiveEvents;
@@ -47,7 +47,7 @@ export class Api {
   }
 
   /**
-   * Reads something.
+   * Makes a GET request.
    * @throws {TidingsError | TidingsConnectionError}
    */
   async get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
@@ -55,7 +55,7 @@ export class Api {
   }
 
   /**
-   * Changes something.
+   * Makes a request that changes something.
    * @throws {TidingsError | TidingsConnectionError}
    */
   async change<T = void>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<T> {
@@ -70,7 +70,7 @@ export class Api {
   }
 }
 
-/** Encodes a part of a path. */
+/** Encodes one segment of a path. */
 export const part = encodeURIComponent;
 
 /** Returns true if the error says that the object does not exist. */

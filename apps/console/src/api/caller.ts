@@ -5,7 +5,7 @@ import { type Credential, headersOf } from '../sign-in/credential.js';
 export type Scope = Caller['scopes'][number];
 
 /**
- * Returns who a credential belongs to.
+ * Returns the caller that a credential belongs to: its account and scopes.
  * @param marks headers that say whether the read counts as use of the session
  * @throws {TidingsError | TidingsConnectionError}
  */

@@ -2,16 +2,16 @@ import { type Event, type EventStream, type LiveChange, type Tidings, TidingsErr
 
 /** A subscription of a part of the console to live events. */
 export interface LiveListener {
-  /** Event types and patterns, `conversation.updated` and `send.updated` included. */
+  /** Event types and patterns; also `conversation.updated` and `send.updated`. */
   types: readonly string[];
   /** Called with each event, oldest first. */
   onEvent?: (event: Event) => void;
   /** Called with each change that the gateway does not store. */
   onChange?: (change: LiveChange) => void;
   /**
-   * Called when changes may have been missed: read again what is shown. That is so when the first connection opens,
-   * and for what the gateway does not store after each later one. Stored events are missed only if the connection was
-   * lost for longer than they are kept.
+   * Called when changes may have been missed, so that the part reads again what it shows. Changes may be missed
+   * before the first connection opens, and after a lost connection: then those that the gateway does not store.
+   * Stored events are missed only if the connection was lost for longer than they are kept.
    */
   onGap?: () => void;
 }
@@ -19,9 +19,11 @@ export interface LiveListener {
 /** Whether events arrive. `off`: the API key may not read events. */
 export type LiveState = 'connecting' | 'open' | 'lost' | 'off';
 
-/** Time for further listeners to come before the stream is opened with their types, in milliseconds. */
+/**
+ * Time to wait for further listeners before the stream is opened with the types of all listeners, in milliseconds.
+ */
 const SETTLE_MS = 50;
-/** Time before a connection is opened again that the gateway, or a proxy before it, rejected, in milliseconds. */
+/** Time to wait after the gateway, or a proxy before it, rejected a connection, in milliseconds. */
 const AFTER_REJECTION_MS = 15_000;
 /** Types of changes that the gateway does not store. */
 const NOT_STORED: ReadonlySet<string> = new Set(['conversation.updated', 'send.updated']);
@@ -29,9 +31,9 @@ const NOT_STORED: ReadonlySet<string> = new Set(['conversation.updated', 'send.u
 const MAX_TYPES = 50;
 
 /**
- * The events of the account for all parts of the console, over one connection: browsers open only six to a host. The
- * connection asks for the types that the present listeners want, and is opened again when these change; it then
- * continues after the last event, so that none is lost.
+ * Receives the events of the account for all parts of the console over one connection, because browsers open only six
+ * connections to a host. The connection requests the types that the current listeners want. When these types change,
+ * the connection is opened again, and continues after the last event, so that no event is lost.
  */
 export class LiveEvents {
   private readonly listeners = new Set<LiveListener>();
@@ -107,7 +109,7 @@ export class LiveEvents {
       return;
     }
     const wanted = [...new Set([...this.listeners].flatMap(({ types }) => types))].sort();
-    // More than the gateway takes: all events, and what is not stored.
+    // The gateway accepts no more patterns. So all events are requested, and all changes that it does not store.
     const types = wanted.length > MAX_TYPES || wanted.includes('*') ? ['*', ...NOT_STORED] : wanted;
     const text = types.join(',');
     if (text === this.types && this.connection !== undefined) return;
@@ -133,7 +135,7 @@ export class LiveEvents {
       } catch (error) {
         if (isAborted(signal)) return;
         if (error instanceof TidingsError && error.code === 'cursor_expired') {
-          // The log no longer has the events after the cursor: continue with new ones.
+          // The log no longer has the events after the cursor, so the stream continues with new events.
           this.stream = undefined;
         } else {
           this.setState('lost');

@@ -21,16 +21,16 @@ export interface ListPage {
 }
 
 interface ReadOptions {
-  /** Repeats the read while it is shown, in milliseconds. */
+  /** Interval at which the read is repeated while its result is shown, in milliseconds. */
   everyMs?: number | undefined;
   /** False if nothing is to be read now. */
   isEnabled?: boolean | undefined;
 }
 
-/** Time during which what was read is shown without another read, in milliseconds. */
+/** Time during which a result is shown again without another read, in milliseconds. */
 const FRESH_MS = 2_000;
 
-/** Creates the cache of what was read. The client library retries, so the cache does not. */
+/** Creates the cache of results. The client library retries, so the cache does not. */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
@@ -40,7 +40,7 @@ export function createQueryClient(): QueryClient {
   });
 }
 
-/** Reads an object, and keeps it for other parts of the page that read the same. */
+/** Reads an object, and keeps it for other parts of the page that read the same object. */
 export function useRead<T>(path: string, query: Query = {}, options: ReadOptions = {}): UseQueryResult<T> {
   const api = useApi();
   return useQuery<T>({
@@ -75,7 +75,7 @@ export function useRefresh(): (...paths: string[]) => Promise<void> {
   return (...paths) => refresh(client, api.signIn.id, paths);
 }
 
-/** Reads again whatever is shown to a sign-in of these paths and of paths below them. */
+/** Reads the shown data of these paths, and of paths below them, again for one sign-in. */
 export async function refresh(
   client: QueryClient,
   signInId: string,
@@ -86,7 +86,7 @@ export async function refresh(
       keyId === signInId &&
       paths.some((each) => path === each || (typeof path === 'string' && path.startsWith(`${each}/`))),
   };
-  // A refresh would cancel a running read of a further page, and the press of “Show more” would have no effect.
+  // A refresh would cancel a running read of a further page. The click on “Show more” would then have no effect.
   const furtherPages = client
     .getQueryCache()
     .findAll(filter)
@@ -95,13 +95,17 @@ export async function refresh(
   await client.invalidateQueries(filter);
 }
 
-/** Passes live events to the listener while the component is shown. `deps` as of `useEffect`. */
+/**
+ * Passes live events to the listener while the component is shown. `deps` has the same meaning as in `useEffect`.
+ */
 export function useLive(listener: LiveListener, deps: readonly unknown[] = []): void {
   const api = useApi();
   useEffect(() => api.live.listen(listener), [api, ...deps]);
 }
 
-/** Key of what was read. It begins with the sign-in, so that nothing of another account is shown. */
+/**
+ * Returns the key of a result in the cache. It begins with the sign-in, so that no data of another account is shown.
+ */
 export function keyOf(api: Api, path: string, query: Query = {}, kind: 'one' | 'pages' = 'one'): unknown[] {
   return [api.signIn.id, path, kind, query];
 }

@@ -21,7 +21,7 @@ const attention = new Attention(window);
 /** The console: the sign-in form, or the pages of the sign-in that is in use. */
 export function App({ signIns }: { signIns: SignIns }): JSX.Element {
   const state = useSnapshot(signIns);
-  // The form for another API key closes with the next change of the sign-ins.
+  // The form for another API key closes when the sign-ins change.
   const [addsTo, setAddsTo] = useState<SignInState>();
   const isAdding = addsTo === state;
   const { isRestored, current } = state;
@@ -72,7 +72,7 @@ function SignedIn(props: { signIns: SignIns; signIn: SignIn; onAdd: () => void }
     [signIn],
   );
   useEffect(() => {
-    // The page about the queues is a frame, whose requests are made with the same sign-in.
+    // The page of the queues is in a frame. Its requests use the same sign-in.
     window.tidingsConsole = {
       requestHeaders: () => ({ ...api.headers, ...attention.headers }),
       watchInputs: (frame) => {
@@ -106,7 +106,7 @@ function SignedIn(props: { signIns: SignIns; signIn: SignIn; onAdd: () => void }
 
 declare global {
   interface Window {
-    /** For pages of the gateway inside a frame of the console. */
+    /** Used by pages of the gateway inside a frame of the console. */
     tidingsConsole?: {
       /** Returns the headers of a request that is made now. */
       requestHeaders: () => Record<string, string>;

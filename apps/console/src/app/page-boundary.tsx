@@ -2,7 +2,7 @@ import { Component, type ComponentChildren } from 'preact';
 import { Failure, Page } from '../kit/page.js';
 
 interface PageBoundaryProps {
-  /** Address of the page. With another one, the boundary tries again. */
+  /** Address of the page. When it changes, the boundary tries again to render. */
   path: string;
   children: ComponentChildren;
 }
@@ -11,7 +11,7 @@ interface PageBoundaryState {
   failure: { error: unknown } | undefined;
 }
 
-/** Shows the error of a page that cannot be rendered. Otherwise, parts of the old page would stay and not react. */
+/** Shows the error of a page that cannot be rendered. Without it, parts of the old page would stay and not react. */
 export class PageBoundary extends Component<PageBoundaryProps, PageBoundaryState> {
   override state: PageBoundaryState = { failure: undefined };
 

@@ -56,12 +56,17 @@ export function Pages(): JSX.Element {
   );
 }
 
-/** A page whose file is loaded once it is shown. Without the file, the page says so. */
+/**
+ * Returns a page whose file is loaded when the page is first shown. If the file cannot be loaded, an error page is
+ * shown.
+ */
 function pageOf(load: () => Promise<ComponentType>): ComponentType {
   return lazy(() => load().catch(() => MissingPage));
 }
 
-/** In place of a page whose file did not arrive: an upgrade has replaced it, or the network failed. */
+/**
+ * The error page for a page whose file could not be loaded: an upgrade has replaced the file, or the network failed.
+ */
 function MissingPage(): JSX.Element {
   return (
     <Page title="The page could not be loaded">

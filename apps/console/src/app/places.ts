@@ -7,11 +7,11 @@ export interface Place {
   href: string;
   /** Key that opens the page after `g`. */
   key: string;
-  /** True if the API key may see anything there. */
+  /** Returns true if the API key may see at least a part of the page. */
   isFor: (api: Api) => boolean;
 }
 
-/** The pages in the navigation, in its order. What the API key may not see is not offered. */
+/** The pages in the navigation, in its order. Pages that the API key may not see are left out. */
 export const PLACES: readonly Place[] = [
   { title: 'Overview', href: to(), key: 'o', isFor: () => true },
   { title: 'Conversations', href: to('conversations'), key: 'c', isFor: (api) => api.may('messages:read') },

@@ -17,7 +17,7 @@ import { applyTheme, currentTheme, type Theme } from './theme.js';
 
 const ADD = 'add';
 
-/** What surrounds each page: the navigation, the account, and settings of the reader. */
+/** The frame around each page: the navigation, the account, and settings of the reader. */
 export function Shell(props: {
   signIns: SignIns;
   onAdd: () => void;

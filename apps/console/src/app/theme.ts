@@ -1,4 +1,4 @@
-/** Colours of the console: as the system has them, or as the reader chose. */
+/** Colours of the console: those of the operating system, or those that the reader chose. */
 export type Theme = 'system' | 'light' | 'dark';
 
 const SETTING = 'tidings.console.theme';

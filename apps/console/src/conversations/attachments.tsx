@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 
 /**
- * Links to files. They are never loaded by the page, and the host they lead to is shown: whoever sent the message
- * chose it. Characters in a name that change the direction of text do not reach the host.
+ * Links to files. The page never loads the files, and shows the host of each link, because the sender of the message
+ * chose the link. Characters in a file name that change the direction of text do not affect the host.
  */
 export function Attachments({ of }: { of: readonly unknown[] }): JSX.Element | null {
   if (of.length === 0) return null;
@@ -31,7 +31,7 @@ export function Attachments({ of }: { of: readonly unknown[] }): JSX.Element | n
   );
 }
 
-/** Nobody documented what an attachment looks like: it may be an object, or an address. */
+/** The form of an attachment is not documented: it may be an object, or an address. */
 function factsOf(attachment: unknown): { url: URL | undefined; name: string | undefined } {
   if (typeof attachment === 'string') return { url: webAddressOf(attachment), name: undefined };
   if (typeof attachment !== 'object' || attachment === null) return { url: undefined, name: undefined };

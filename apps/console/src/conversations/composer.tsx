@@ -12,7 +12,7 @@ import { attemptOf, changedDraft, type Draft, draftAfter, recipientOf } from './
 import { keptDrafts } from './kept-drafts.js';
 import { faultsOf, sendDraft } from './send-draft.js';
 
-/** A box to write a message. What was written stays until the gateway has stored it. */
+/** A box to write a message. The text stays until the gateway has stored the send. */
 export function Composer(props: {
   conversation: Conversation;
   draft: Draft;
@@ -57,11 +57,11 @@ export function Composer(props: {
         ),
       );
     } catch (error) {
-      // The draft has the error, but the reader looks at something else.
+      // The draft shows the error, but the reader no longer sees the draft.
       if (!isShown.current) toasts.fail(error, `Message to ${nameOf(conversation)}`);
     } finally {
       const focused = document.activeElement;
-      // The reader may type elsewhere by now.
+      // The focus stays where it is if the reader has moved it out of the form.
       if (focused === document.body || text.current?.form?.contains(focused) === true) text.current?.focus();
     }
   };
@@ -177,7 +177,7 @@ function FileChoice(props: {
         aria-label="File to send"
         onChange={(event) => {
           onChange(event.currentTarget.files?.[0]);
-          // Otherwise the same file could not be chosen again.
+          // Without this, the same file could not be chosen again.
           event.currentTarget.value = '';
         }}
       />

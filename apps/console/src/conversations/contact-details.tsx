@@ -8,7 +8,7 @@ import { Facts } from '../kit/table.js';
 import { countText } from '../kit/text.js';
 import { Time } from '../kit/time.js';
 
-/** What is known of the other side of a conversation. */
+/** What is known about the contact of a conversation. */
 export function ContactDetails({ conversation }: { conversation: Conversation }): JSX.Element {
   const api = useApi();
   const { contactId, contact, phoneNumbers, waitingSince, unreadCount, pendingSends, failedSends } =

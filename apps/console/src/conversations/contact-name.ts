@@ -3,13 +3,13 @@ import type { Conversation } from '#client';
 /** Phone numbers in E.164 form. */
 const E164 = /^\+[1-9]\d{6,14}$/;
 
-/** Returns the name of the other side of a conversation: its contact's name, or its phone number, or its id. */
+/** Returns the title of a conversation: the name of the contact, or else a phone number, or else the id. */
 export function nameOf({ contact, phoneNumbers, id }: Conversation): string {
   const name = contact?.['name'];
   return typeof name === 'string' && name.trim() !== '' ? name : (phoneNumbers[0] ?? id);
 }
 
-/** Returns the phone number that a text is, for example of `+1 (415) 555-0100`, or undefined. */
+/** Returns the phone number that a text such as `+1 (415) 555-0100` contains, or undefined for any other text. */
 export function phoneNumberOf(text: string): string | undefined {
   const number = text.replaceAll(/[\s().-]/g, '');
   return E164.test(number) ? number : undefined;

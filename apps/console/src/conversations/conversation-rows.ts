@@ -1,9 +1,9 @@
 import type { Conversation } from '#client';
 
-/** The rows that the stream sent, by id, the latest last. */
+/** Rows from the stream by id, the latest last. */
 export type LiveRows = ReadonlyMap<string, Conversation>;
 
-/** What was read of the list. */
+/** The rows that were read from the list. */
 export interface ReadRows {
   rows: readonly Conversation[];
   /** True if the list goes on after these rows. */
@@ -12,10 +12,10 @@ export interface ReadRows {
   isSearch: boolean;
 }
 
-/** Maximum number of rows of the stream that are kept. The list has the others when it is read. */
+/** Maximum number of rows from the stream that are kept. Another read of the list returns the others. */
 const MAX_LIVE = 2_000;
 
-/** Adds a row of the stream, unless a later one is there. */
+/** Adds a row from the stream, unless a later version of the row is there. */
 export function withLiveRow(live: LiveRows, row: Conversation): LiveRows {
   const known = live.get(row.id);
   if (known !== undefined && known.revision > row.revision) return live;
@@ -27,7 +27,10 @@ export function withLiveRow(live: LiveRows, row: Conversation): LiveRows {
   return rows;
 }
 
-/** Returns the rows to show, newest first: of what was read and what the stream sent, whichever is later. */
+/**
+ * Returns the rows to show, newest first. Of a row that was read and also came from the stream, the later version is
+ * shown.
+ */
 export function mergedRows(read: ReadRows, live: LiveRows): Conversation[] {
   const merged = new Map<string, Conversation>();
   for (const row of read.rows) merged.set(row.id, later(row, merged.get(row.id)));
@@ -36,7 +39,8 @@ export function mergedRows(read: ReadRows, live: LiveRows): Conversation[] {
   for (const row of live.values()) {
     const known = merged.get(row.id);
     const isReplacement = row.replaces !== null && merged.delete(row.replaces);
-    // The stream does not say what the search would find, and older rows come with their page.
+    // The stream does not show whether a search would find a row. A row older than the pages read so far is on a
+    // later page.
     const isListed = known !== undefined || isReplacement;
     if (!isListed && (read.isSearch || (end !== undefined && byActivity(row, end) > 0))) continue;
     merged.set(row.id, later(row, known));
@@ -49,7 +53,7 @@ export function later(row: Conversation, other: Conversation | undefined): Conve
   return other !== undefined && other.revision > row.revision ? other : row;
 }
 
-/** A number without any activity has no conversation any more. */
+/** Returns true for a phone number without any activity: it no longer has a conversation. */
 function isEmpty({ lastActivityAt, contactId }: Conversation): boolean {
   return lastActivityAt === null && contactId === null;
 }

@@ -11,7 +11,7 @@ import type { Draft } from './draft.js';
 import { TimelineList } from './timeline-list.js';
 import { useTimeline } from './use-timeline.js';
 
-/** One conversation: what was said, and a box to answer. */
+/** One conversation: its messages and sends, and a box to answer. */
 export function ConversationView(props: {
   conversation: Conversation;
   /** Address of the list. */

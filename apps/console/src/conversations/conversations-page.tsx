@@ -41,16 +41,21 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
   const { conversation, read } = useConversation(id, conversations);
   const { signIn } = useApi();
   useSnapshot(keptDrafts);
-  /** The numbers under which conversations were opened before their contact was known, by the contact's id. */
+  /**
+   * The phone numbers under which conversations were opened before their contact was known, by the id of the contact.
+   */
   const openedAs = useRef(new Map<string, string>());
-  /** Numbers without a conversation. While one is read again, its page stays, with what is being written there. */
+  /**
+   * Phone numbers without a conversation. While such a conversation is read again, its page stays, with the text that
+   * the reader is writing.
+   */
   const unknown = useRef(new Set<string>());
   if (isNotFound(read.error)) unknown.current.add(id);
   const isReplaced = conversation !== undefined && conversation.id !== id && id !== '';
-  // Known at once: with another key, the box would start over, and the writer lose the focus.
+  // Set during the same rendering: with another key, the box would be created again and lose the focus.
   if (isReplaced) openedAs.current.set(conversation.id, openedAs.current.get(id) ?? id);
   useEffect(() => {
-    // The number has a contact now, whose conversation goes on in place of the number's.
+    // The phone number has a contact now. The conversation of the contact has replaced that of the number.
     if (isReplaced) route(withParameters(to('conversations', conversation.id), { q }), true);
   }, [conversation?.id, id]);
   const list = withParameters(to('conversations'), { q });
@@ -82,10 +87,12 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
         )}
       </div>
     );
-  // What was written to a number belongs to its contact, whichever way the reader opens the conversation.
+  // A draft to a phone number belongs to its contact, whether the reader opens the conversation by the number or by
+  // the contact.
   for (const each of [id, ...shown.phoneNumbers])
     if (each !== shown.id) keptDrafts.move(signIn.id, each, shown.id);
-  // The same for a number and its contact, so that nothing on the screen starts over when the contact appears.
+  // The key is the same for a number and its contact, so that no part of the page is created again when the contact
+  // appears.
   const key = openedAs.current.get(shown.id) ?? shown.id;
   return (
     <ConversationView

@@ -16,7 +16,7 @@ export interface Draft {
   key: string | undefined;
   /** True while an attempt is running. The draft is emptied after it, so it cannot be changed now. */
   isBusy: boolean;
-  /** What is wrong with the draft, or why the last attempt failed. */
+  /** The faults of the draft, or the reason for which the last attempt failed. */
   rejection: Rejection;
 }
 
@@ -48,7 +48,7 @@ export function changedDraft(
   return { ...draft, ...change, key: undefined, rejection: NO_REJECTION };
 }
 
-/** Returns the draft as it is sent to a phone number. */
+/** Returns an attempt to send the draft to a phone number. */
 export function attemptOf(draft: Draft, phoneNumber: string): Attempt {
   const key = draft.key ?? newIdempotencyKey();
   return { ...draft, phoneNumber, key, isBusy: true, rejection: NO_REJECTION };
@@ -60,7 +60,7 @@ export function recipientOf(
   { phoneNumbers, id }: Pick<Conversation, 'phoneNumbers' | 'id'>,
 ): string {
   const { phoneNumber, key } = draft;
-  // An attempt whose outcome is not known is repeated unchanged.
+  // An attempt whose outcome is not known is repeated with the same recipient.
   const isUsed = phoneNumber !== undefined && (key !== undefined || phoneNumbers.includes(phoneNumber));
   return isUsed ? phoneNumber : (phoneNumbers[0] ?? id);
 }

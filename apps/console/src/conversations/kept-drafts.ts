@@ -4,11 +4,11 @@ import { type Draft, EMPTY_DRAFT, hasContent } from './draft.js';
 const MAX_DRAFTS = 100;
 
 /**
- * What the reader was writing, for as long as the page is open: also on other pages, and after a session has ended.
- * Without the idempotency key of a draft, its message could be sent twice.
+ * The drafts of the reader. They are kept until the tab is closed or reloaded, even after a session has ended. If the
+ * idempotency key of a draft were lost, its message could be sent twice.
  */
 export class KeptDrafts {
-  /** By API key and conversation, the one that was changed last at the end. */
+  /** The drafts by API key and conversation. The draft that was changed last is at the end. */
   private readonly drafts = new Map<string, Draft>();
   private readonly listeners = new Set<() => void>();
   private changes = 0;
@@ -31,7 +31,9 @@ export class KeptDrafts {
     return this.drafts.get(keyOf(signInId, conversationId)) ?? EMPTY_DRAFT;
   }
 
-  /** Keeps a draft. Above 100 drafts, the one unchanged for longest is dropped. */
+  /**
+   * Keeps a draft. If there are more than 100 drafts, drops the one that has been unchanged for the longest time.
+   */
   keep(signInId: string, conversationId: string, draft: Draft): void {
     const key = keyOf(signInId, conversationId);
     this.drafts.delete(key);
@@ -57,9 +59,9 @@ export class KeptDrafts {
   }
 
   /**
-   * Moves the draft of a phone number to the conversation of its contact. If both have a draft, they change places
-   * unless the one of the contact was changed last: the other one is shown after the next send. Listeners are not
-   * called, because the page moves drafts while it is rendered.
+   * Moves the draft of a phone number to the conversation of its contact. If both have a draft, the draft that was
+   * changed last is moved to the contact, and the other one to the number. The other one is shown after the next
+   * send. Listeners are not called, because the page moves drafts while it is rendered.
    */
   move(signInId: string, phoneNumber: string, conversationId: string): void {
     const [from, to] = [keyOf(signInId, phoneNumber), keyOf(signInId, conversationId)];

@@ -6,7 +6,7 @@ import { Json } from '../kit/json.js';
 import { Time } from '../kit/time.js';
 import { Attachments } from './attachments.js';
 
-/** A message: what came in stands left, what went out right, and anything else in the middle. */
+/** A message. Inbound messages are on the left, outbound messages on the right, and all others in the middle. */
 export function MessageBubble(props: {
   entry: MessageEntry;
   elementRef: RefObject<HTMLLIElement> | null;
@@ -60,20 +60,23 @@ export function MessageBubble(props: {
 
 const SPEAKERS = { inbound: 'They wrote:', outbound: 'You wrote:', other: 'Message:' } as const;
 
-/** How far an outbound message came, by what the messaging service shows of it. */
+/** Returns how far an outbound message has got, according to the messaging service. */
 function flagOf({ status }: Message): string {
   if (status?.read === true) return 'Read';
   return status?.delivered === true ? 'Delivered' : 'Sent';
 }
 
-/** The messaging service may show a text that is none. It is shown as it is. */
+/**
+ * Returns the text of a message. If the messaging service shows another value as the text, returns that value as
+ * JSON.
+ */
 function textOf({ message }: Message): string {
   const text: unknown = message;
   if (text === undefined || text === null) return '';
   return typeof text === 'string' ? text : JSON.stringify(text);
 }
 
-/** Type of a message, unless it is the usual one. */
+/** Returns the type of a message, unless it is the usual type. */
 function kindOf(message: Message): string | undefined {
   const type = message['type'];
   return typeof type === 'string' && type !== 'text' ? type : undefined;

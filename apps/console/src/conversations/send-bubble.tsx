@@ -14,7 +14,7 @@ import { Attachments } from './attachments.js';
 const CANCELLABLE: ReadonlySet<string> = new Set(['scheduled', 'queued']);
 const TROUBLED: ReadonlySet<string> = new Set(['failed', 'unknown', 'expired']);
 
-/** A send that is no message yet, or never becomes one. */
+/** A send that has no message yet, or will never have one. */
 export function SendBubble(props: { entry: SendEntry; onChanged: (send: Send) => void }): JSX.Element {
   const { at, send } = props.entry;
   const api = useApi();

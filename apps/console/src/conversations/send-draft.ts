@@ -6,8 +6,8 @@ import type { KeptDrafts } from './kept-drafts.js';
 const FIELDS = ['message', 'file', 'sendAt', 'phoneNumber'];
 
 /**
- * Sends a draft that is kept, and returns the send. The outcome is kept with the draft, because the page may show
- * something else by then.
+ * Sends a kept draft, and returns the send. The outcome is kept with the draft, because the page may show something
+ * else when the outcome is known.
  * @param next the draft after a success
  * @throws {TidingsError | TidingsConnectionError} after the error was kept with the draft
  */
@@ -40,7 +40,7 @@ export function faultsOf({ text, file, sendAt, key }: Draft): Faults | undefined
   if (sendAt === undefined) return undefined;
   const time = new Date(sendAt).getTime();
   if (Number.isNaN(time)) return { sendAt: 'Choose a date and a time.' };
-  // The time of an attempt whose outcome is not known may have passed: the gateway knows the key if it has the send.
+  // The time may have passed if the outcome of the last attempt is not known: the gateway may have stored the send.
   return time <= Date.now() && key === undefined ? { sendAt: 'Choose a time in the future.' } : undefined;
 }
 
@@ -52,7 +52,7 @@ function bodyOf({ text, sendAt, phoneNumber }: Attempt): NewSend {
   };
 }
 
-/** The send as it was stored, until the gateway is asked for it. */
+/** Returns the send as the gateway probably stored it, to be shown until it is read. */
 function storedSend(id: string, body: NewSend, file: File | undefined): Send {
   const now = new Date().toISOString();
   return {

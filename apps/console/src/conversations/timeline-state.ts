@@ -7,20 +7,21 @@ type MessageEvent = Extract<Event, { type: `message.${string}` }>;
 
 interface Kept {
   entry: Entry;
-  /** When this was known: a page that was asked for earlier does not change it. */
+  /** When the entry was learned. A page that was requested earlier does not change the entry. */
   knownAt: number;
   /**
-   * True if a page listed it among its neighbours: a page that lists it too joins what is known. False for what came by
-   * itself, and for scheduled sends, which are on every first page.
+   * True if a page contained the entry between its neighbours. Another page with this entry then joins the known
+   * entries without a gap. False for an entry that came from the stream, and for scheduled sends, which are on every
+   * first page.
    */
   isPlaced: boolean;
 }
 
-/** What is known of a timeline. */
+/** The known part of a timeline. */
 export interface TimelineState {
-  /** By {@link keyOf}. */
+  /** The entries by {@link keyOf}. */
   entries: ReadonlyMap<string, Kept>;
-  /** When entries were removed, by key, so that a page that is on its way does not bring them back. */
+  /** When entries were removed, by key, so that a page that was requested before does not bring them back. */
   removed: ReadonlyMap<string, number>;
   /** The last statuses of sends from the stream, which may come before the send itself. */
   updates: ReadonlyMap<string, { update: SendUpdate; knownAt: number }>;
@@ -31,13 +32,13 @@ export interface TimelineState {
   isRead: boolean;
 }
 
-/** What happened. `now` and `askedAt` are of the same clock. */
+/** A change or a read of the timeline. `now` and `askedAt` are times of the same clock. */
 export type TimelineAction =
   | { type: 'page'; page: Timeline; isFirst: boolean; askedAt: number }
   | { type: 'event'; event: MessageEvent; now: number }
   | { type: 'update'; update: SendUpdate; now: number }
   | { type: 'send'; send: Send; now: number }
-  /** Statuses from the stream may have been missed, so that the last known ones may be old. */
+  /** Statuses from the stream may have been missed, so the known statuses may be outdated. */
   | { type: 'gap' };
 
 export const EMPTY_TIMELINE: TimelineState = {
@@ -53,12 +54,12 @@ export const EMPTY_TIMELINE: TimelineState = {
 const MAX_REMEMBERED = 500;
 const NEW_MESSAGE: ReadonlySet<string> = new Set(['message.received', 'message.sent', 'message.created']);
 
-/** Returns what distinguishes an entry from the others of its timeline. */
+/** Returns a text that identifies an entry in its timeline. */
 export function keyOf(entry: Entry): string {
   return entry.kind === 'message' ? messageKey(entry.message.id) : sendKey(entry.send.id);
 }
 
-/** Returns what is known after something happened. */
+/** Returns the state after an action. */
 export function reduceTimeline(state: TimelineState, action: TimelineAction): TimelineState {
   switch (action.type) {
     case 'page':
@@ -88,7 +89,7 @@ export function shownEntries({ entries }: TimelineState): Entry[] {
 function withFirstPage(before: TimelineState, page: Timeline, askedAt: number): TimelineState {
   const listed = new Set(page.timeline.map(keyOf));
   const isJoined = [...before.entries].some(([key, { isPlaced }]) => isPlaced && listed.has(key));
-  // More happened than a page holds: what is between this page and the known entries would be missing.
+  // The page does not reach the known entries, so entries between them are missing.
   const hasHole = page.timeline.length > 0 && page.next !== null && !isJoined;
   const isWhole = page.next === null;
   const oldest = page.timeline.at(-1)?.at ?? '';
@@ -116,7 +117,7 @@ function withEntries(state: TimelineState, page: Timeline, askedAt: number): Tim
     const key = keyOf(entry);
     const known = entries.get(key);
     const isNewer = (known?.knownAt ?? 0) > askedAt || (state.removed.get(key) ?? 0) > askedAt;
-    // Without the messaging service, a page has only the beginning of a message.
+    // If the messaging service cannot be reached, a page has only the beginning of the last message.
     const isFuller = page.partial && known?.entry.kind === 'message';
     if (isNewer || isFuller) continue;
     if (entry.kind === 'send' && hasMessageOf(entries, entry.send.id)) continue;
@@ -128,7 +129,9 @@ function withEntries(state: TimelineState, page: Timeline, askedAt: number): Tim
   return { ...state, entries };
 }
 
-/** A status that the stream sent since the page was asked for is newer than that of the page. */
+/**
+ * Returns an entry of a page with the status from the stream, if the status arrived after the page was requested.
+ */
 function withKnownStatus({ updates }: TimelineState, entry: Entry, askedAt: number): Entry {
   if (entry.kind === 'message') return entry;
   const known = updates.get(entry.send.id);
@@ -142,7 +145,7 @@ function withMessageEvent(state: TimelineState, event: MessageEvent, now: number
   if (event.type === 'message.deleted') return without(state, key, now);
   const kept = state.entries.get(key);
   const known = kept?.entry;
-  // An earlier message that changed comes with its page.
+  // A changed message of an earlier page is shown when that page is read.
   if (known === undefined && !NEW_MESSAGE.has(event.type)) return state;
   const knownMessage = known?.kind === 'message' ? known : undefined;
   const entries = new Map(state.entries);

@@ -31,7 +31,7 @@ export function useConversations(q: string): Conversations {
   const [live, setLive] = useState<LiveRows>(new Map());
   const arrived = useRef<Conversation[]>([]);
   const readAgain = useThrottled(() => refresh(PATH), REFRESH_MS);
-  // Many rows may arrive at once: they are shown together with the next picture.
+  // Many rows may arrive at once. They are shown together at the next rendering.
   const show = useCallback(() => {
     const rows = arrived.current.splice(0);
     setLive((before) => rows.reduce(withLiveRow, before));

@@ -4,7 +4,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import { part, useApi } from '../api/api.js';
 import { PATH } from './use-conversations.js';
 
-/** Marks the messages up to the newest inbound one as seen, when it is visible and the reader is at the page. */
+/**
+ * Marks the messages up to the newest inbound message as seen, as soon as that message is visible and the page has
+ * the focus.
+ */
 export function useSeen(
   { id, unreadCount }: Conversation,
   upTo: string | undefined,
@@ -21,7 +24,8 @@ export function useSeen(
       if (!isVisible || !document.hasFocus() || document.visibilityState !== 'visible') return;
       if (marked.current === upTo) return;
       marked.current = upTo;
-      // The row says that the messages are seen. After a failure, the next occasion marks them.
+      // The stream then sends the row without unread messages. After a failure, the request is repeated on the next
+      // occasion.
       api.change('POST', `${PATH}/${part(id)}/seen`, { upTo }).catch(() => {
         if (marked.current === upTo) marked.current = undefined;
       });

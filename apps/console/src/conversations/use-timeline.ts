@@ -17,9 +17,9 @@ import { useThrottled } from '../kit/use-throttled.js';
 const LIMIT = 30;
 /** Time within which the first page is not read again, in milliseconds. */
 const REFRESH_MS = 1_000;
-/** Time between two reads while the stream does not help: without it, or while messages cannot be read. */
+/** Time between two reads while there is no stream, or while messages cannot be read, in milliseconds. */
 const POLL_MS = 5_000;
-/** Stored events about sends, which say why a send failed. */
+/** Types of the stored events that contain the reason for which a send failed. */
 const SEND_EVENTS = ['send.failed', 'send.unknown', 'send.expired', 'send.cancelled'] as const;
 
 /** The timeline of a conversation as it changes. */
@@ -86,7 +86,8 @@ export function useTimeline({ id, phoneNumbers, contactId }: Conversation): Time
       onChange: (change) => {
         if (change.type === 'send.updated')
           act({ type: 'update', update: change.data, now: performance.now() });
-        // Sends of others appear with the row only: their updates do not say whom they are for.
+        // A `send.updated` does not name the conversation. So a send of another client appears only when the row
+        // changes.
         else if (change.data.id === id) refresh();
       },
       onGap: () => {

@@ -12,10 +12,10 @@ import { attemptText } from '../webhooks/attempt-text.js';
 import { nameOf } from '../webhooks/webhook-state.js';
 import { SendAgainDialog } from './send-again-dialog.js';
 
-/** How often deliveries are read while they are shown, in milliseconds. */
+/** Interval at which deliveries are read while they are shown, in milliseconds. */
 const EVERY_MS = 3_000;
 
-/** Which webhooks got the event, and when. */
+/** The deliveries of an event: which webhooks received it, and when. */
 export function EventDeliveries({ event }: { event: Event }): JSX.Element {
   const deliveries = usePages<DeliveryList>(
     '/v1/deliveries',

@@ -14,7 +14,7 @@ export const ALL_EVENTS: EventFilter = { types: [], contactId: '', messageId: ''
 
 const KNOWN_TYPES = ['webhook.test', ...EVENT_TYPE_GROUPS.flatMap(({ types }) => types)];
 
-/** Returns the patterns of a text, which are separated by commas or spaces. */
+/** Returns the patterns in a text, in which commas or spaces separate them. */
 export function patternsIn(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((pattern) => pattern !== ''))];
 }
@@ -24,7 +24,7 @@ export function unknownPatternIn(patterns: readonly string[]): string | undefine
   return patterns.find((pattern) => !KNOWN_TYPES.some((type) => isMatch(pattern, type)));
 }
 
-/** True if the filter names one contact, message or send: its stored events are few. */
+/** Returns true if the filter names one contact, message or send, so that it selects few stored events. */
 export function isNarrow({ contactId, messageId, sendId }: EventFilter): boolean {
   return contactId !== '' || messageId !== '' || sendId !== '';
 }

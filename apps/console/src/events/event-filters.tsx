@@ -7,7 +7,7 @@ import { patternsIn, unknownPatternIn } from './event-filter.js';
 
 const FIELDS = ['types', 'contactId', 'messageId', 'sendId'] as const;
 
-/** The fields that select events. They are in the address once they are applied. */
+/** The fields that select events. Once the filter is applied, its values are in the address of the page. */
 export function EventFilters(): JSX.Element {
   const [parameters, setParameters] = useParameters();
   const applied = FIELDS.map((field) => parameters[field] ?? '');

@@ -14,7 +14,7 @@ import { EventDeliveries } from './event-deliveries.js';
 import { contactIdOf, messageIdOf, sendIdOf } from './event-filter.js';
 import { eventText, toneOf } from './event-text.js';
 
-/** An event: what it says, and which webhooks got it. */
+/** An event: its content, and its deliveries. */
 export function EventPage(): JSX.Element {
   const { id = '' } = useRoute().params;
   return <OneEvent key={id} id={id} />;

@@ -9,11 +9,11 @@ import { eventText, toneOf } from './event-text.js';
 interface RowProps {
   event: Event;
   maySeeContacts: boolean;
-  /** The present day. Times of other days are shown with their date. */
+  /** The current day. Times on other days are shown with their date. */
   today: string;
 }
 
-/** The rows of the live events: light enough to change several times a second. */
+/** The rows of the live events. They render fast enough to change several times a second. */
 export function EventRows(props: {
   rows: readonly Event[];
   maySeeContacts: boolean;

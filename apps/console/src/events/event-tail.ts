@@ -4,12 +4,15 @@ import type { Event, EventList } from '#client';
 export const MAX_ROWS = 500;
 /** Number of ids that are remembered to recognize an event that was read and also arrived live. */
 const MAX_IDS = 4 * MAX_ROWS;
-/** Maximum number of requests before the reader is asked. With a filter, one request examines 5,000 events. */
+/**
+ * Maximum number of requests until the reader is asked whether to read on. With a filter, one request examines at
+ * most 5,000 events.
+ */
 const MAX_READS = 20;
 /** Minimum time between two renderings, in milliseconds. */
 const RENDER_MS = 250;
 
-/** What a tail shows. */
+/** The state of a tail. */
 export interface TailState {
   /** Newest first. */
   rows: readonly Event[];
@@ -23,7 +26,7 @@ export interface TailState {
 }
 
 interface TailOptions {
-  /** Reads stored events after a cursor. Undefined stands for the place at which the tail begins. */
+  /** Reads stored events after a cursor. Undefined stands for the position at which the tail begins. */
   read: (after: string | undefined) => Promise<EventList>;
   /** True if reading stops once the tail is full, so that the reader sees the oldest events too. */
   stopsWhenFull: boolean;
@@ -32,8 +35,8 @@ interface TailOptions {
 const EMPTY: TailState = { rows: [], waiting: 0, isReading: false, hasMore: false, error: undefined };
 
 /**
- * The latest events of a log: first those that are stored, then those that arrive. It keeps a bounded number of events
- * and reports changes at a bounded rate, however many events arrive.
+ * The latest events of the account: first stored events, then events as they arrive. However many events arrive, the
+ * tail keeps a limited number of them, and reports changes at a limited rate.
  */
 export class EventTail {
   private state = EMPTY;
@@ -78,7 +81,9 @@ export class EventTail {
     this.renderSoon();
   }
 
-  /** Holds the rows, so that the reader can look at them, or shows what has arrived meanwhile. */
+  /**
+   * Holds the rows still so that the reader can read them, or shows the events that have arrived in the meantime.
+   */
   hold(isHeld: boolean): void {
     if (this.isHeld === isHeld) return;
     this.isHeld = isHeld;
@@ -86,7 +91,10 @@ export class EventTail {
     this.render();
   }
 
-  /** Reads stored events, until the tail is full, all are read, or the reader should decide. */
+  /**
+   * Reads stored events until all are read or {@link MAX_READS} requests were made, or with `stopsWhenFull` until the
+   * tail is full.
+   */
   async readOn(): Promise<void> {
     if (this.isReading || !this.hasMore) return;
     this.isReading = true;
@@ -112,7 +120,7 @@ export class EventTail {
     if (this.mustCatchUp) await this.catchUp();
   }
 
-  /** Reads what was stored since the last read and before new events began to arrive. */
+  /** Reads the events that were stored after the last read and before new events began to arrive. */
   async catchUp(): Promise<void> {
     this.mustCatchUp = this.isReading;
     if (this.cursor === undefined || this.isReading || this.hasMore) return;
@@ -120,7 +128,7 @@ export class EventTail {
     await this.readOn();
   }
 
-  /** Ends the reports. */
+  /** Stops the reports to listeners. */
   close(): void {
     this.isClosed = true;
     clearTimeout(this.timer);
@@ -142,7 +150,7 @@ export class EventTail {
       isInOrder &&= (this.rows.at(-1)?.timestamp ?? '') <= event.timestamp;
       this.rows.push(event);
     }
-    // Events that were read only after later ones arrived.
+    // Some events were read after later events had arrived.
     if (!isInOrder) this.rows.sort((one, other) => one.timestamp.localeCompare(other.timestamp));
     if (this.rows.length >= 2 * MAX_ROWS) this.rows = this.rows.slice(-MAX_ROWS);
     for (const id of this.ids) {

@@ -14,14 +14,17 @@ const BAD = new Set([
 ]);
 const WARN = new Set(['send.unknown', 'send.unconfirmed', 'contact.resynced']);
 
-/** Returns what an event type means to the reader. */
+/** Returns the tone in which an event type is shown. */
 export function toneOf(type: string): Tone {
   if (BAD.has(type)) return 'bad';
   if (WARN.has(type)) return 'warn';
   return GOOD.has(type) ? 'good' : 'plain';
 }
 
-/** Returns what an event says, in one line. It is text from outside, so it is only ever shown as text. */
+/**
+ * Returns the content of an event in one line. The text may come from outside, so it must be shown as text, not as
+ * HTML.
+ */
 export function eventText({ data }: Event): string {
   if ('message' in data) return shortened(textOf(data.message));
   if ('send' in data) {

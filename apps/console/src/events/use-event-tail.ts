@@ -9,7 +9,7 @@ import { EventTail, MAX_ROWS, type TailState } from './event-tail.js';
 const NEWEST = 100;
 
 interface TailChoice {
-  /** True if the tail begins with the oldest stored event, and not with the newest ones. */
+  /** True if the tail begins with the oldest stored event. Otherwise it begins with the newest stored events. */
   isFromStart: boolean;
   /** True if reading stops once the tail is full. */
   stopsWhenFull: boolean;
@@ -23,7 +23,7 @@ export function useEventTail(
 ): { tail: EventTail; state: TailState } {
   const api = useApi();
   const isConnecting = useRef(api.live.snapshot === 'connecting');
-  /** Number of times that events were missed: the tail then begins again. */
+  /** Number of times that events were missed. Each time, the tail begins again. */
   const [restarts, setRestarts] = useState(0);
   const key = JSON.stringify([filter, isFromStart, stopsWhenFull, isEnabled, restarts]);
   const tail = useMemo(() => {
@@ -55,7 +55,8 @@ export function useEventTail(
         if (selects(filter, event)) tail.receive(event);
       },
       onGap: () => {
-        // Between the read and the moment from which events arrive, few were stored. Later, many may be missing.
+        // At the first connection, only the few events that were stored since the read are missing. Later, many may
+        // be missing.
         if (isConnecting.current) void tail.catchUp();
         else setRestarts((count) => count + 1);
         isConnecting.current = false;

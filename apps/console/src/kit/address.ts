@@ -8,7 +8,7 @@ export function to(...parts: string[]): string {
   return [BASE, ...parts.map(encodeURIComponent)].join('/');
 }
 
-/** Returns an address with parameters, of which empty ones are left out. */
+/** Returns an address with parameters. Empty parameters are left out. */
 export function withParameters(
   address: string,
   parameters: Readonly<Record<string, string | undefined>>,
@@ -20,8 +20,8 @@ export function withParameters(
 }
 
 /**
- * The parameters of the page's address, and a function that changes some of them. What a page shows is in its address,
- * so that a link or a reload shows the same.
+ * The parameters of the page's address, and a function that changes some of them. The address contains what a page
+ * shows, so that a link or a reload shows the same.
  */
 export function useParameters(): [
   Readonly<Record<string, string | undefined>>,

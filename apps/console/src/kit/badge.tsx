@@ -1,11 +1,11 @@
 import type { ComponentChildren, JSX } from 'preact';
 
-/** What a state means to the reader: done, in progress, to be looked at, broken, or nothing of these. */
+/** What a state means to the reader: done, in progress, needs a look, broken, or none of these. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'plain';
 
 const MARKS: Readonly<Record<Tone, string>> = { good: '✓', busy: '•', warn: '!', bad: '✕', plain: '' };
 
-/** A state in a word. Its tone shows in a colour and in a mark, for readers who see no colours. */
+/** A state in one word. A colour shows its tone, and so does a mark, for readers who cannot see the colour. */
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {
   return (
     <span class={`badge ${tone}`}>

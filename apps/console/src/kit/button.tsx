@@ -12,7 +12,7 @@ interface ButtonProps {
   onClick?: () => void;
   type?: 'button' | 'submit';
   isBusy?: boolean;
-  /** For a button that switches something: whether it is on. */
+  /** For a button that switches something on and off: true while it is on. */
   isPressed?: boolean;
   /** Name for screen readers, if the content is only an icon. */
   label?: string;
@@ -53,7 +53,7 @@ export function Button(props: ButtonProps): JSX.Element {
 }
 
 interface ActionProps extends Omit<ButtonProps, 'onClick' | 'isBusy' | 'isPressed' | 'type'> {
-  /** Runs once at a time. A rejection is shown as an error message. */
+  /** The action. It does not start again while it runs. A rejection is shown as an error message. */
   action: () => Promise<unknown>;
   /** Message after success. */
   done?: string;

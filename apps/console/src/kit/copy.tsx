@@ -20,7 +20,7 @@ export function Id({ of }: { of: string }): JSX.Element {
   );
 }
 
-/** An id in a table, in one line. All of it is in its title, and can be selected. */
+/** An id in a table, in one line. Its title contains the whole id, and the whole id can be selected. */
 export function ShortId({ of }: { of: string }): JSX.Element {
   return (
     <code class="short-id" title={of}>
@@ -41,7 +41,9 @@ export function Code({ text, label }: { text: string; label: string }): JSX.Elem
   );
 }
 
-/** Copies by the clipboard of secure pages, or else, over plain HTTP, by a selection. */
+/**
+ * Copies a text: with the clipboard API if the page is secure, or by selecting the text if it came over plain HTTP.
+ */
 async function copy(text: string): Promise<void> {
   if (window.isSecureContext) {
     await navigator.clipboard.writeText(text);

@@ -8,25 +8,27 @@ import { ToastArea, useToasts } from './toasts.js';
 
 interface DialogProps {
   title: string;
-  /** True while what was asked for is done: the dialog then stays open. */
+  /** True while the action of the dialog runs. The dialog then stays open. */
   isBusy?: boolean;
   onClose: () => void;
   children: ComponentChildren;
 }
 
-/** A dialog over the page. Escape and the button at its edge close it; the focus returns to where it was. */
+/**
+ * A dialog over the page. Escape and the button at its edge close the dialog. The focus then returns to where it was.
+ */
 export function Dialog({ title, isBusy = false, onClose, children }: DialogProps): JSX.Element {
   const element = useRef<HTMLDialogElement>(null);
   const isShown = useRef(true);
   const titleId = useId();
-  // With the page below it: the next key is for the dialog.
+  // Opened in the same step as the rendering, so that the next key already goes to the dialog.
   useLayoutEffect(() => {
     const dialog = element.current;
     const focusBefore = focusLater(document.activeElement);
     dialog?.showModal();
     return () => {
       isShown.current = false;
-      // While it is open, nothing beside it takes the focus.
+      // The dialog is closed first: while it is open, nothing outside it can take the focus.
       dialog?.close();
       focusBefore();
     };
@@ -35,7 +37,7 @@ export function Dialog({ title, isBusy = false, onClose, children }: DialogProps
     <dialog
       ref={element}
       aria-labelledby={titleId}
-      // Chromium does not ask at a second Escape, so a prevented `cancel` is not enough there.
+      // Chromium sends no `cancel` for a second Escape, so preventing `cancel` is not enough there.
       closedby={isBusy ? 'none' : 'closerequest'}
       onCancel={(event) => {
         if (isBusy) event.preventDefault();
@@ -58,7 +60,7 @@ export function Dialog({ title, isBusy = false, onClose, children }: DialogProps
 
 interface ConfirmationProps {
   title: string;
-  /** What happens, and what cannot be undone. */
+  /** Says what the action does, and what cannot be undone. */
   children: ComponentChildren;
   /** Label of the button: the action as a verb, for example `Revoke the key`. */
   verb: string;
@@ -67,13 +69,16 @@ interface ConfirmationProps {
   isDangerous?: boolean;
   /** Disables the action, and says why to those who ask. */
   disabledBecause?: string | undefined;
-  /** Runs if no field of the dialog is incomplete. A rejection is shown, and the dialog stays. */
+  /**
+   * The action. It runs only if no field of the dialog is incomplete. If it rejects, the error is shown and the
+   * dialog stays open.
+   */
   action: () => Promise<unknown>;
   done?: string;
   onClose: () => void;
 }
 
-/** Asks before an action: whether to do it, or how. */
+/** Asks the reader before an action whether to do it, or how to do it. */
 export function Confirmation(props: ConfirmationProps): JSX.Element {
   const {
     title,
@@ -98,7 +103,8 @@ export function Confirmation(props: ConfirmationProps): JSX.Element {
       if (done !== undefined) toasts.say(done);
       onClose();
     } catch (reason) {
-      // In the dialog: what is beside it cannot be used or heard.
+      // The error is shown in the dialog, because the page outside cannot be used or read by screen readers while it
+      // is open.
       setError(reason);
     } finally {
       setBusy(false);

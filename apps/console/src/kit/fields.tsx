@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
 interface FieldProps {
   label: string;
-  /** What to enter, below the field. */
+  /** Text below the field that says what to enter. */
   hint?: ComponentChildren;
   /** What is wrong with the value. */
   fault?: string | undefined;
@@ -15,7 +15,7 @@ interface TextFieldProps extends FieldProps {
   type?: 'text' | 'password' | 'search' | 'tel' | 'url' | 'number' | 'datetime-local';
   placeholder?: string;
   isRequired?: boolean;
-  /** Number of lines: above 1, line breaks can be entered. */
+  /** Number of lines. If it is above 1, line breaks can be entered. */
   lines?: number;
   autocomplete?: string;
   /** Puts the focus into the field when it appears. */
@@ -102,8 +102,8 @@ export function CheckField(props: {
 }
 
 /**
- * Returns true if a field of the form has an incomplete date or number, which its value shows as empty, and asks the
- * reader to complete it.
+ * Returns true if a field of the form has an incomplete date or number, and asks the reader to complete it. The value
+ * of such a field is empty, as if nothing had been entered.
  */
 export function hasIncompleteField(form: HTMLElement): boolean {
   const field = [...form.querySelectorAll('input')].find(({ validity }) => validity.badInput);
@@ -120,7 +120,7 @@ export function SearchField(props: {
 }): JSX.Element {
   const { label, value, onSearch, placeholder } = props;
   const [text, setText] = useState(value);
-  /** The text of the last search by this field. Another value of `value` was not typed here. */
+  /** The text of the last search by this field. If `value` is different, it was not typed here. */
   const searched = useRef(value);
   const latest = useRef(onSearch);
   latest.current = onSearch;

@@ -1,14 +1,18 @@
 /*
- * The focus of a keyboard stays near where it was. The browser alone drops it to the document when the focused element
- * is removed, for example a button that is gone once it was pressed: a screen reader then begins at the top of the page.
+ * When the focused element is removed, for example a button that disappears when it is pressed, browsers move the
+ * focus to the document. A screen reader then starts again at the top of the page. This module moves the focus to what
+ * is left of the page around the removed element.
  */
 
-/** What can take the focus in place of an element that was inside it. */
+/** The elements that can take the focus in place of a removed element inside them. */
 const PARTS = 'section, dialog, [role=region]';
 
-/** Returns a function that focuses the element, or if it was removed, what is left of the page around it. */
+/**
+ * Returns a function that focuses the element. If the element was removed by then, the function focuses what is left
+ * of the page around it.
+ */
 export function focusLater(element: Element | null): () => void {
-  // Once it is removed, the element no longer knows where it was.
+  // Determined now, because a removed element no longer knows where it was.
   const around = partsAround(element);
   return () => {
     const left = [element, ...around].find(
@@ -18,7 +22,7 @@ export function focusLater(element: Element | null): () => void {
   };
 }
 
-/** Keeps the focus on the page until the returned function is called. */
+/** Until the returned function is called, moves the focus back to the page when the focused element is removed. */
 export function keepFocus(): () => void {
   let focused: Element | undefined;
   let restore = (): void => undefined;
@@ -28,7 +32,8 @@ export function keepFocus(): () => void {
     restore = focusLater(target);
   };
   const onBlur = ({ target }: FocusEvent): void => {
-    // A reader who clicks beside everything wants the focus nowhere. A removed element is removed by then.
+    // If the focused element still exists, the reader has clicked outside all elements, and the focus may be nowhere.
+    // An element that is being removed is gone when this function runs.
     queueMicrotask(() => {
       if (focused !== undefined && focused === target && focused.isConnected) focused = undefined;
     });
@@ -56,7 +61,7 @@ function focusPart(element: Element | null): void {
   if (!(element instanceof HTMLElement)) return;
   element.focus({ preventScroll: true });
   if (document.activeElement === element) return;
-  // Only while it has the focus: otherwise a click on its text would focus it.
+  // The element can take the focus only now. If it always could, a click on its text would focus it.
   element.tabIndex = -1;
   element.addEventListener(
     'blur',

@@ -5,11 +5,11 @@ import { errorText } from './text.js';
 
 interface PageProps {
   title: string;
-  /** What stands beside the title: buttons of the whole page. */
+  /** Buttons beside the title, for the whole page. */
   actions?: ComponentChildren;
-  /** Way back to the list, for the page of one object. */
+  /** Link back to the list, for the page of one object. */
   back?: { href: string; label: string };
-  /** Uses the whole height: the content scrolls in itself. */
+  /** True if the page fills the height of the window, and its content scrolls inside. */
   isFull?: boolean;
   children: ComponentChildren;
 }
@@ -20,7 +20,8 @@ export function Page({ title, actions, back, isFull = false, children }: PagePro
   useEffect(() => {
     document.title = `${title} · Tidings`;
   }, [title]);
-  // With the page itself, not after it: a reader who presses Tab at once would be taken back to the title.
+  // In the same step as the rendering. If the focus were set later, a reader who presses Tab at once would be taken
+  // back to the title.
   useLayoutEffect(() => {
     // The first page of a visit leaves the focus at the start of the document, as browsers do.
     if (document.body.dataset.visited !== undefined) heading.current?.focus({ preventScroll: true });
@@ -63,7 +64,7 @@ export function Section(props: {
   );
 }
 
-/** What a page shows while a list has no entries: why, and what to do next. */
+/** Shown in place of a list without entries: why it is empty, and what to do next. */
 export function Empty(props: { title: string; children?: ComponentChildren }): JSX.Element {
   return (
     <div class="empty">
@@ -73,7 +74,7 @@ export function Empty(props: { title: string; children?: ComponentChildren }): J
   );
 }
 
-/** An error in place of what could not be read. */
+/** An error, shown in place of the data that could not be read. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => unknown }): JSX.Element {
   const { title, detail, fields, requestId } = errorText(error);
   return (
@@ -93,7 +94,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => unknow
   );
 }
 
-/** What the console needs of a read: TanStack Query returns it. */
+/** The fields of a read that the console needs, as TanStack Query returns them. */
 interface ReadState<T> {
   data: T | undefined;
   error: unknown;
@@ -101,8 +102,8 @@ interface ReadState<T> {
 }
 
 /**
- * Shows what was read, a placeholder before, or the error. What was read stays while a later read fails: the error is
- * then shown above it.
+ * Shows the data of a read, or a placeholder until the data arrive, or the error. If a later read fails, the old data
+ * stay, and the error is shown above them.
  */
 export function Loaded<T>(props: {
   of: ReadState<T>;

@@ -14,7 +14,7 @@ export interface PlotLine {
 }
 
 interface PlotProps {
-  /** What is shown, for screen readers, with its summary. */
+  /** Describes the plot for screen readers, with a summary. */
   label: string;
   /** Points in time, in ISO 8601. */
   times: readonly string[];
@@ -31,7 +31,7 @@ const STEPS = [
   ...[10, 100, 1_000, 10_000, 100_000, 1_000_000].flatMap((power) => [1, 2, 2.5, 5].map((n) => n * power)),
 ];
 
-/** Returns the time of day without AM and PM, which say nothing new within an hour and need room. */
+/** Returns the time of day without AM or PM, because a plot shows only an hour and has little space. */
 function clockText(seconds: number): string {
   return HOURS.formatToParts(seconds * 1000)
     .filter(({ type }) => type === 'hour' || type === 'minute' || type === 'literal')
@@ -41,8 +41,8 @@ function clockText(seconds: number): string {
 }
 
 /**
- * Values over time. The library is loaded when the first plot is shown. New values are drawn into the same plot: a plot
- * that was made again for each read would cost more, and would drop the cursor of the reader.
+ * Values over time. The library is loaded when the first plot is shown. New values are drawn into the same plot: a
+ * new plot for each read would cost more, and would lose the position of the reader's cursor.
  */
 export function Plot({ label, times, lines, unit }: PlotProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
@@ -89,7 +89,7 @@ function optionsOf(
   unit: (value: number) => string,
 ): uPlot.Options {
   const style = getComputedStyle(element);
-  // Read at each drawing, because the reader may choose other colours meanwhile.
+  // Read at each drawing, because the reader may have chosen other colours.
   const colour = (name: string) => (): string => style.getPropertyValue(name).trim();
   const axis = {
     stroke: colour('--quiet'),
@@ -109,7 +109,7 @@ function optionsOf(
         grid: { show: false },
         space: 60,
         size: 24,
-        // A label at the left edge would stand below the zero of the other axis.
+        // A label at the left edge would be below the zero of the other axis.
         filter: (plot, ticks) => ticks.map((tick) => (plot.valToPos(tick, 'x') < 16 ? null : tick)),
         values: (_, ticks) => ticks.map((tick: number | null) => (tick === null ? '' : clockText(tick))),
       },

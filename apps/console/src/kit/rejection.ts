@@ -1,14 +1,17 @@
 import { TidingsError } from '#client';
-/** What is wrong, by field. */
+/** The faults, by the name of the field. */
 export type Faults = Readonly<Record<string, string>>;
 
-/** What the API rejected, by field, and the error if a field that the form does not have is at fault. */
+/**
+ * The faults that the API found, by field. Contains the error itself if a field that the form does not have is at
+ * fault.
+ */
 export interface Rejection {
   faults: Faults;
   other: unknown;
 }
 
-/** Distributes an error of the API to the fields of a form. */
+/** Assigns the faults in an error of the API to the fields of a form. */
 export function rejectionOf(error: unknown, fields: readonly string[]): Rejection {
   if (!(error instanceof TidingsError) || error.fields.length === 0) return { faults: {}, other: error };
   const faults: Record<string, string> = {};

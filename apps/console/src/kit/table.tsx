@@ -4,9 +4,9 @@ import type { ComponentChildren, JSX } from 'preact';
 export interface Column<Row> {
   title: string;
   cell: (row: Row) => ComponentChildren;
-  /** Aligns numbers at their end. */
+  /** True for numbers: they are aligned at their end. */
   isNumber?: boolean;
-  /** Leaves the title to screen readers, for example above check boxes. */
+  /** True if only screen readers read the title, for example above check boxes. */
   isTitleHidden?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { TidingsConnectionError, TidingsError } from '#client';
 
-/** Joins class names, of which some may be absent. */
+/** Joins class names, and leaves out absent ones. */
 export function classes(...names: (string | false | undefined)[]): string {
   return names.filter((name) => name !== false && name !== undefined && name !== '').join(' ');
 }
@@ -47,7 +47,7 @@ export interface ErrorText {
   requestId: string | undefined;
 }
 
-/** Returns what an error says, and what the reader can do. */
+/** Returns the texts of an error, with what the reader can do. */
 export function errorText(error: unknown): ErrorText {
   if (error instanceof TidingsError)
     return {

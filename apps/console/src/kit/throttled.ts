@@ -1,13 +1,13 @@
-/** A call that is made again and again, but not too often. */
+/** An action that can be requested at any time, but runs at a limited rate. */
 export interface Throttled {
-  /** Calls the action at once, or as soon as the time since its last start has passed. */
+  /** Starts the action: at once, or as soon as enough time has passed since its last start. */
   ask: () => void;
-  /** Makes no further call. */
+  /** Ends the action: it is not started again. */
   stop: () => void;
 }
 
 /**
- * Limits how often an action starts. Its runs do not overlap: what is asked during a run starts another one after it.
+ * Limits how often an action starts. Its runs do not overlap: a request during a run starts another run afterwards.
  * @param action must not reject
  */
 export function throttled(action: () => Promise<void>, everyMs: number): Throttled {

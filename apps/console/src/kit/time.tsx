@@ -77,7 +77,9 @@ interface TimeProps {
   at: string | null | undefined;
   /** Shown if there is no time. */
   none?: string;
-  /** Shows the exact time or the time of day always, where the order and the distance of times matter. */
+  /**
+   * Always shows the exact time or the time of day. For lists in which the order and the distance of times matter.
+   */
   always?: 'exact' | 'clock';
 }
 
@@ -111,7 +113,10 @@ function relativeText(fromNowMs: number): string {
   return fromNowMs < 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** When something is due: `now` once its time has come, because it is done as soon as possible. */
+/**
+ * The time at which something is due. Shows `now` once the time has come, because the thing is then done as soon as
+ * possible.
+ */
 export function DueTime({ at }: { at: string | null }): JSX.Element {
   if (at !== null && Date.parse(at) <= Date.now()) return <span title={EXACT.format(new Date(at))}>now</span>;
   return <Time at={at} />;

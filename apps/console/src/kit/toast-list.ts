@@ -7,10 +7,10 @@ export interface Toast {
   error?: ErrorText;
 }
 
-/** Maximum number of messages, and of errors. */
+/** Maximum number of messages, and also of errors. */
 const MAX_OF_A_KIND = 4;
 
-/** Returns the messages with a new one. Above the maximum, the oldest of the same kind leaves. */
+/** Adds a message. If this exceeds the maximum, the oldest message of the same kind is dropped. */
 export function withToast(shown: readonly Toast[], toast: Toast): readonly Toast[] {
   const isError = toast.error !== undefined;
   const ofKind = shown.filter(({ error }) => (error !== undefined) === isError);

@@ -5,7 +5,7 @@ import { type Toast, withToast } from './toast-list.js';
 
 /** Shows short messages about what was done. */
 export interface Toasts {
-  /** Says that something is done. The message leaves by itself. */
+  /** Shows that something is done. The message disappears by itself. */
   say: (text: string) => void;
   /**
    * Shows an error, until the reader closes it.

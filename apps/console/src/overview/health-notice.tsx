@@ -10,7 +10,9 @@ import type { Finding } from './problems.js';
 
 interface HealthNoticeProps {
   findings: readonly Finding[];
-  /** False if the latest read failed of what the findings come from: they may be old or incomplete. */
+  /**
+   * False if the latest read of the data behind the findings failed. The findings may then be outdated or incomplete.
+   */
   isCurrent: boolean;
 }
 
@@ -18,7 +20,7 @@ interface HealthNoticeProps {
 export function HealthNotice({ findings, isCurrent }: HealthNoticeProps): JSX.Element | null {
   const [isConfirming, setConfirming] = useState(false);
   if (findings.length === 0) {
-    // The page shows the error of the read. Whether all works is not known until a read succeeds.
+    // It is unknown whether everything works until a read succeeds. The page shows the error of the read.
     if (!isCurrent) return null;
     return (
       <p class="notice calm" role="status">

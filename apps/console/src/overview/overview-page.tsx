@@ -34,7 +34,7 @@ export function OverviewPage(): JSX.Element {
     <Page title="Overview">
       <Loaded<Status | Readiness> of={health}>
         {() =>
-          // Whether all works is not known before.
+          // Until the webhooks are read, it is unknown whether everything works.
           webhooks.isLoading ? (
             <Loading />
           ) : (

@@ -1,7 +1,7 @@
 import type { FullReadiness, Readiness, Status, WebhookList } from '#client';
 import { to, withParameters } from '../kit/address.js';
 
-/** Something that does not work, and the way to what helps. */
+/** Something that does not work, with a link to the page that helps. */
 export interface Finding {
   text: string;
   /** When it began. */
@@ -12,14 +12,14 @@ export interface Finding {
   isSuspect?: boolean;
 }
 
-/** What the overview knows. What the API key may not read is absent. */
+/** The data of the overview. Data that the API key may not read are absent. */
 export interface Known {
   readiness: Readiness | FullReadiness | undefined;
   status: Status | undefined;
   webhooks: WebhookList | undefined;
 }
 
-/** Readiness codes that the account's own findings explain better. */
+/** Codes of readiness reasons that the findings about the account itself explain better. */
 const EXPLAINED: ReadonlySet<string> = new Set(['upstream_down', 'upstream_refused', 'contacts_vanished']);
 /** Maximum number of other accounts that a finding names. */
 const MAX_NAMES = 5;
@@ -43,7 +43,8 @@ function installation(readiness: Known['readiness'], status: Status | undefined)
     const others = affected.filter(({ account }) => account !== status.account);
     // `accounts` ends after 100 entries, `count` counts all.
     const otherCount = count - (affected.length - others.length);
-    // An operator also reads reasons of other accounts, of which the account's own findings say nothing.
+    // A reason may also affect other accounts, which an operator may see. The own findings of the account do not
+    // cover these.
     if (EXPLAINED.has(code) && otherCount <= 0) return [];
     return [{ text: others.length === 0 ? text : `${text}. ${otherAccounts(others, otherCount)}` }];
   });

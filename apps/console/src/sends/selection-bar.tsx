@@ -12,7 +12,7 @@ import { isUndecided } from './send-text.js';
 /** Maximum number of sends in one request. */
 export const MAX_SELECTED = 100;
 
-/** Resolves the selected sends. Those that failed can only be sent again. */
+/** Resolves the selected sends. Failed sends can only be sent again. */
 export function SelectionBar(props: {
   /** The listed sends that can be selected. */
   selectable: readonly Send[];

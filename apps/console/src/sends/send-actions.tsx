@@ -63,7 +63,7 @@ const DONE: Readonly<Record<Outcome, string>> = {
   failed: 'The send is recorded as failed.',
 };
 
-/** What the last look-up found beside the send, for the decision. */
+/** The messages that the last look-up found, to help with the decision about the send. */
 function FoundBeside({ send }: { send: Send }): JSX.Element | null {
   const api = useApi();
   const candidates = send.lookups?.at(-1)?.candidates ?? [];

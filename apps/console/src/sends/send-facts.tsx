@@ -40,7 +40,7 @@ function contentFacts({ type, file, fileUrl }: Send): [string, ComponentChildren
     ['Type', type],
     ['File', file === null ? null : `${file.name} · ${file.contentType} · ${sizeText(file.size)}`],
     ['SHA-256', file === null ? null : <code>{file.sha256}</code>],
-    // The address is from outside, and is not loaded: it is only shown.
+    // The address comes from outside. So it is shown as text, and is never loaded.
     ['URL of the file', fileUrl === null ? null : <code>{fileUrl}</code>],
   ];
 }

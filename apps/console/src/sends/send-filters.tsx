@@ -15,12 +15,12 @@ export function plainNumber(text: string): string {
   return text.replace(/[\s()./-]/g, '');
 }
 
-/** True if the API takes the text as a phone number. */
+/** Returns true if the API accepts the text as a phone number. */
 export function isPhoneNumber(text: string): boolean {
   return /^\+[1-9]\d{1,14}$/.test(text);
 }
 
-/** The fields that select sends. They are in the address once they are applied. */
+/** The fields that select sends. Once the filter is applied, its values are in the address of the page. */
 export function SendFilters(): JSX.Element {
   const [parameters, setParameters] = useParameters();
   const { status = '', phoneNumber = '', reference = '' } = parameters;

@@ -6,7 +6,7 @@ import { type Column, None, Table } from '../kit/table.js';
 import { Time } from '../kit/time.js';
 import { attemptSentence, isResendable, previewOf } from './send-text.js';
 
-/** The choice of sends for an action on many. */
+/** The sends that the reader has selected for an action on all of them. */
 export interface Selection {
   ids: ReadonlySet<string>;
   toggle: (id: string) => void;

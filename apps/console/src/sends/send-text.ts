@@ -3,7 +3,10 @@ import { countText } from '../kit/text.js';
 
 export type SendStatus = Send['status'];
 
-/** Every status of a send, in the order in which a send goes through them. A missing or unknown one is a type error. */
+/**
+ * All statuses of a send, in the order in which a send goes through them. The compiler reports a missing or unknown
+ * one.
+ */
 const IS_STATUS: Readonly<Record<SendStatus, true>> = {
   scheduled: true,
   queued: true,
@@ -91,7 +94,7 @@ export function isUndecided({ status }: Pick<Send, 'status'>): boolean {
   return status === 'unknown';
 }
 
-/** Returns what a send says in one line: its text, or its file. */
+/** Returns the content of a send in one line: its text, or its file. */
 export function previewOf({ message, file, fileUrl }: Pick<Send, 'message' | 'file' | 'fileUrl'>): string {
   return message ?? file?.name ?? fileUrl ?? '';
 }

@@ -36,7 +36,7 @@ export function stepsOf(send: Send, events: readonly Event[]): SendStep[] {
   return folded(steps.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || RANKS[a.kind] - RANKS[b.kind]));
 }
 
-/** Joins look-ups that follow each other and found the same: the last one stands for all. */
+/** Joins consecutive look-ups with the same outcome into one: the last one. */
 function folded(steps: readonly SendStep[]): SendStep[] {
   const kept: SendStep[] = [];
   for (const step of steps) {
@@ -71,7 +71,7 @@ const EVENTS: Readonly<Partial<Record<Event['type'], string>>> = {
   'message.deleted': 'The message was deleted at the messaging service.',
 };
 
-/** Returns what an event of a send says. */
+/** Returns an event of a send as a sentence. */
 export function eventSentence({ type, data }: Event): string {
   const text = EVENTS[type] ?? type;
   return 'duplicate' in data ? `${text} It is a second message of the same send.` : text;

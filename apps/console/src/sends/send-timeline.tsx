@@ -126,7 +126,7 @@ export function Candidates(props: {
   );
 }
 
-/** A message that was found beside the send, and why it was not recorded as its message. */
+/** A message that a look-up found, and why it was not recorded as the message of the send. */
 function Candidate(props: { candidate: SendLookupCandidate; mayReadEvents: boolean }): JSX.Element {
   const { contactId, messageId, sentAt, reason, sendId } = props.candidate;
   return (
@@ -146,7 +146,7 @@ function Candidate(props: { candidate: SendLookupCandidate; mayReadEvents: boole
   );
 }
 
-/** @param reason what the page says of the send already */
+/** @param reason the reason that the page shows elsewhere; not repeated here */
 function EventStep({ event, reason }: { event: Event; reason: string | null }): JSX.Element {
   const { id, type, timestamp, data } = event;
   const contactId = contactIdOf(event);

@@ -8,8 +8,8 @@ import { useThrottled } from '../kit/use-throttled.js';
 const MIN_PAUSE_MS = 1_000;
 
 /**
- * Passes new statuses of sends on at once, and reads what is shown of sends again soon after: at most one request a
- * second, however many sends change.
+ * Shows new statuses of sends at once, and soon afterwards reads the shown sends again: at most one request a second,
+ * however many sends change.
  * @param requests number of requests of one read
  */
 export function useLiveSends(

@@ -4,17 +4,17 @@ export const UNATTENDED = { 'X-Tidings-Unattended': '1' } as const;
 /** Time after an input for which the reader counts as present, in milliseconds. */
 const PRESENT_MS = 60_000;
 
-/** What a reader does with a page. */
+/** The inputs that show that a reader uses the page. */
 const INPUTS = ['pointermove', 'pointerdown', 'keydown', 'wheel', 'touchstart'] as const;
 
 /**
- * Notices whether somebody uses the page. Pages read again by themselves; without this, a page that nobody looks at
- * would keep its session alive.
+ * Notices whether somebody uses the page. Pages repeat reads by themselves. Without this class, a page that nobody
+ * looks at would keep its session alive.
  */
 export class Attention {
   private lastInputAt: number;
 
-  /** @param page receives the inputs: the window */
+  /** @param page the window, which receives the inputs */
   constructor(
     page: Pick<EventTarget, 'addEventListener'>,
     private readonly now: () => number = Date.now,
@@ -25,7 +25,7 @@ export class Attention {
 
   /**
    * Also notices the inputs of another page.
-   * @param page receives the inputs: the window of a frame, which does not pass its inputs on to the console
+   * @param page the window of a frame, which does not pass its inputs on to the console
    */
   watch(page: Pick<EventTarget, 'addEventListener'>): void {
     for (const input of INPUTS)

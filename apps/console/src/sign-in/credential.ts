@@ -1,6 +1,6 @@
 /**
- * What a request of the console authenticates with. Over HTTPS, a session, whose secret the page never sees: it is in a
- * cookie that scripts cannot read. Over plain HTTP, the API key itself, in the memory of the page.
+ * The credential of a request of the console. Over HTTPS, this is a session. Its secret is in a cookie that scripts
+ * cannot read. Over plain HTTP, it is the API key itself, in the memory of the page.
  */
 export type Credential = { kind: 'session'; id: string } | { kind: 'key'; key: string };
 

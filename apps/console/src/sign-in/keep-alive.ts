@@ -1,14 +1,14 @@
 import type { Attention } from './attention.js';
 
-/** Time between two looks at whether somebody uses the page, in milliseconds. */
+/** Interval at which the use of the page is checked, in milliseconds. */
 const CHECK_MS = 30_000;
-/** Time after which the session of a page that is used is extended again, in milliseconds. */
+/** Interval at which the session of a page in use is extended, in milliseconds. */
 const KEEP_MS = 120_000;
 
 /**
  * Keeps the session alive while somebody uses the page. Many pages make no requests: they follow a stream, which does
  * not extend a session.
- * @param extend makes a request. Its failure is ignored: the next one follows
+ * @param extend makes a request; its failure is ignored, because another request follows
  * @returns a function that ends this
  */
 export function keepAlive(

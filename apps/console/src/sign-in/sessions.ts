@@ -12,7 +12,7 @@ interface Session {
 const NO_SESSION = 'none';
 
 /**
- * Creates a session for an API key, and returns its id. It replaces an earlier session of this key.
+ * Creates a session for an API key, and returns its id. The session replaces an earlier session of this key.
  * @throws {TidingsError | TidingsConnectionError}
  */
 export async function createSession(apiKey: string): Promise<string> {

@@ -15,7 +15,10 @@ interface SignInPageProps {
   onCancel?: () => void;
 }
 
-/** Browsers cannot send other characters in a header. They come from documents that were copied with the key. */
+/**
+ * Shown if the text has characters that browsers cannot send in a header, for example because they were copied from a
+ * document with the key.
+ */
 const NOT_A_KEY: ErrorText = {
   title: 'Not an API key',
   detail:
@@ -24,7 +27,7 @@ const NOT_A_KEY: ErrorText = {
   requestId: undefined,
 };
 
-/** Asks for an API key. The address of a link stays, so that it leads to its page after the sign-in. */
+/** Asks for an API key. The address does not change, so that after the sign-in the page of a link is shown. */
 export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX.Element {
   const [key, setKey] = useState('');
   const [isBusy, setBusy] = useState(false);
@@ -32,7 +35,7 @@ export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX
   const form = useRef<HTMLFormElement>(null);
   const { route } = useLocation();
   useEffect(() => {
-    // Browsers heed `autofocus` only once a visit, and the form also appears after a sign-out.
+    // Browsers obey `autofocus` only once per visit, but the form also appears after a sign-out.
     form.current?.querySelector('input')?.focus();
     document.title = 'Sign in · Tidings';
     // The page after the form is not the first one of the visit, so it gets the focus.

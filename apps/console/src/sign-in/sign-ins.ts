@@ -18,13 +18,13 @@ export interface SignInState {
   isRestored: boolean;
   all: readonly SignIn[];
   current: SignIn | undefined;
-  /** Why the last sign-in ended by itself, for the reader. */
+  /** Text for the reader that says why the last sign-in ended by itself. */
   endedBecause: string | undefined;
 }
 
 /**
- * Name of the setting that remembers which sign-in is in use. It is an id, not a secret. Each tab of the browser has its
- * own; a new tab begins with that of the tab used last.
+ * Name of the setting that remembers which sign-in is in use. It is an id, not a secret. Each tab of the browser has
+ * its own value. A new tab begins with the value of the tab that was used last.
  */
 const CURRENT = 'tidings.console.current';
 
@@ -34,7 +34,7 @@ const ACCOUNT = 'tidings.console.account';
 /** True if a session can be kept: browsers accept its cookie over HTTPS only. */
 const KEEPS_SESSIONS = location.protocol === 'https:';
 
-/** Why the sign-in that was in use is not restored. */
+/** Text for the reader: why the sign-in that was in use is not restored. */
 const UNREAD = 'The gateway did not confirm your sign-in. Reload the page to try again.';
 const ENDED = 'The last sign-in has ended. Sign in again, or continue with another API key.';
 
@@ -60,7 +60,10 @@ export class SignIns {
     };
   }
 
-  /** Reads the sessions that the browser still has. Without a reply, the page shows the sign-in form, and why. */
+  /**
+   * Reads the sessions that the browser still has. If the gateway does not answer, the page shows the sign-in form
+   * with the reason.
+   */
   async restore(): Promise<void> {
     if (!KEEPS_SESSIONS) return;
     const wanted = sessionStorage.getItem(CURRENT) ?? localStorage.getItem(CURRENT);
@@ -68,12 +71,13 @@ export class SignIns {
     const sessions = listed ?? [];
     const found = await Promise.all(
       sessions.map(({ id, keyId }) =>
-        // A reload is no use of the other sessions, which would never end by themselves.
+        // A reload does not count as use of the other sessions. Otherwise they would never end by themselves.
         signInOf({ kind: 'session', id }, keyId === wanted ? {} : UNATTENDED).catch(() => undefined),
       ),
     );
     const all = found.filter((signIn) => signIn !== undefined);
-    // What is done now must not be done for another account.
+    // If the sign-in that was in use has ended, no other one is used: the reader could act on another account
+    // unnoticed.
     const current = wanted === null ? all[0] : all.find(({ id }) => id === wanted);
     const isUnread =
       wanted !== null &&
@@ -89,7 +93,8 @@ export class SignIns {
 
   /**
    * Signs an API key in, and uses it.
-   * @param onOtherAccount called before that if the page showed another account: its address has no meaning now
+   * @param onOtherAccount called before the sign-in is used, if the page showed another account; the address of the
+   * page has no meaning then
    * @throws {TidingsError | TidingsConnectionError} if the gateway rejects the key or cannot be reached
    */
   async signIn(key: string, onOtherAccount: () => void): Promise<void> {
@@ -97,7 +102,7 @@ export class SignIns {
       ? { kind: 'session', id: await createSession(key) }
       : { kind: 'key', key };
     const signIn = await signInOf(credential, {}).catch(async (error: unknown) => {
-      // Otherwise a reload would be signed in, although the form showed an error.
+      // Without this, a reload would be signed in although the form showed an error.
       if (credential.kind === 'session') await endSession(credential.id).catch(() => undefined);
       throw error;
     });
@@ -114,8 +119,10 @@ export class SignIns {
   }
 
   /**
-   * Signs the current API key out. Returns false if the reader switched to another one meanwhile, which stays in use.
-   * @throws {TidingsError | TidingsConnectionError} if the session is not ended: the API key stays signed in
+   * Signs the current API key out. Returns false if the reader has switched to another API key in the meantime. That
+   * API key stays in use.
+   * @throws {TidingsError | TidingsConnectionError} if the session could not be ended; the API key then stays signed
+   * in
    */
   async signOut(): Promise<boolean> {
     const signedOut = this.state.current;

@@ -6,7 +6,7 @@ export function attemptText({ statusCode, error }: DeliveryAttempt): string {
   return error === null ? `status ${statusCode}` : `status ${statusCode}, ${error}`;
 }
 
-/** True if the receiver took the event. */
+/** Returns true if the receiver accepted the event. */
 export function isSuccess({ statusCode, error }: DeliveryAttempt): boolean {
   return error === null && statusCode !== null && statusCode >= 200 && statusCode < 300;
 }

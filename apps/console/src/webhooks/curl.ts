@@ -1,6 +1,9 @@
 import type { Event, Webhook } from '#client';
 
-/** Returns the variables that a command of {@link curlOf} reads: credentials are not part of its text. */
+/**
+ * Returns the names of the variables that a command of {@link curlOf} reads. The command itself contains no
+ * credentials.
+ */
 export function variablesOf({ headers }: Pick<Webhook, 'headers'>): string[] {
   return ['WEBHOOK_SECRET', ...Object.keys(headers).map(variableOf)];
 }
@@ -38,7 +41,7 @@ function variableOf(header: string): string {
   return `HEADER_${header.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
 }
 
-/** A header name may have characters that mean something to a shell, even between double quotes. */
+/** Replaces the characters of a header name that have a meaning for a shell, even between double quotes. */
 function plain(name: string): string {
   return name.replace(/[^A-Za-z0-9-]/g, '_');
 }

@@ -23,8 +23,8 @@ const STATUSES = [
 ] as const;
 
 /**
- * The deliveries of a webhook, one page at a time: what is shown is read again every 3 s, and that stays one request
- * however far back the reader goes. The status and the page are in the address.
+ * The deliveries of a webhook, one page at a time. The shown page is read again every 3 s. This takes only one
+ * request, however far back the reader goes. The status and the page are in the address.
  */
 export function DeliveriesSection(props: {
   webhook: Webhook;
@@ -80,7 +80,7 @@ function NoDeliveries({ status, hasMore }: { status: string; hasMore: boolean })
   );
 }
 
-/** Links to the next page and to the first one. The browser's Back leads to the page before. */
+/** Links to the next page and to the first one. The Back button of the browser leads to the previous page. */
 function Turn({ next, isFirst }: { next: string | null; isFirst: boolean }): JSX.Element | null {
   const { path } = useLocation();
   const [parameters] = useParameters();

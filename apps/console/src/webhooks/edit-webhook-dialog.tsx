@@ -7,7 +7,7 @@ import { useToasts } from '../kit/toasts.js';
 import { changesBetween, draftOf, valuesOf, type WebhookValues } from './webhook-draft.js';
 import { WebhookForm } from './webhook-form.js';
 
-/** Changes the settings of a webhook: those that the reader changed, and no others. */
+/** Changes the settings of a webhook. Sends only those that the reader has changed. */
 export function EditWebhookDialog({
   webhook,
   onClose,
@@ -18,7 +18,7 @@ export function EditWebhookDialog({
   const api = useApi();
   const refresh = useRefresh();
   const toasts = useToasts();
-  // The page reads the webhook again and again; the form starts with what it was at first.
+  // The page reads the webhook repeatedly. The form keeps the values from its opening.
   const [initial] = useState(() => draftOf(webhook));
   const save = async (values: WebhookValues): Promise<void> => {
     const changes = changesBetween(valuesOf(initial).values, values);

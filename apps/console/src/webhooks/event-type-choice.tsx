@@ -55,7 +55,7 @@ export function EventTypeFields(props: EventTypeFieldsProps): JSX.Element {
   );
 }
 
-/** The event types of a subject. A checked pattern stands for them all, so they are then not shown. */
+/** The event types of a subject. If the pattern is checked, it selects all of them, so they are not shown. */
 function Group(props: {
   group: EventTypeGroup;
   checked: readonly string[];

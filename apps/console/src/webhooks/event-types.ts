@@ -3,7 +3,7 @@ import type { Event } from '#client';
 /** An event type that Tidings emits. */
 export type EventType = Event['type'];
 
-/** Every event type. A missing or unknown one is a type error. */
+/** All event types. The compiler reports a missing or unknown one. */
 const IS_EVENT_TYPE: Readonly<Record<EventType, true>> = {
   'message.received': true,
   'message.sent': true,
@@ -37,7 +37,10 @@ export interface EventTypeGroup {
   types: readonly string[];
 }
 
-/** The event types that a webhook can select, by subject. Test events go to their webhook without being selected. */
+/**
+ * The event types that a webhook can select, by subject. Test events are not offered, because a webhook gets them
+ * without selecting them.
+ */
 export const EVENT_TYPE_GROUPS: readonly EventTypeGroup[] = groupsOf(
   Object.keys(IS_EVENT_TYPE).filter((type) => type !== 'webhook.test'),
 );
@@ -46,7 +49,7 @@ const OFFERED: ReadonlySet<string> = new Set(
   EVENT_TYPE_GROUPS.flatMap(({ pattern, types }) => [pattern, ...types]),
 );
 
-/** True if the form has a check box for the event type or pattern. */
+/** Returns true if the form has a check box for the event type or pattern. */
 export function isOffered(pattern: string): boolean {
   return OFFERED.has(pattern);
 }

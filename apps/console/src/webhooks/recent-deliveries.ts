@@ -3,9 +3,9 @@ import type { UseQueryResult } from '@tanstack/preact-query';
 import { part } from '../api/api.js';
 import { useRead } from '../api/queries.js';
 
-/** Number of deliveries that a webhook's rate and delay are computed from: one page of the API. */
+/** Number of deliveries from which the success rate and the delay of a webhook are computed: one page of the API. */
 const COUNT = 100;
-/** A list shows many webhooks, each with a request of its own, so the rates are read seldom. */
+/** Interval of the reads, in milliseconds. It is long, because a list of webhooks makes one request per webhook. */
 const EVERY_MS = 60_000;
 
 /** How the latest deliveries of a webhook went. */
@@ -28,7 +28,7 @@ export function useRecentDeliveries(webhookId: string): UseQueryResult<DeliveryL
   );
 }
 
-/** Summarizes deliveries. Those that wait for their first attempt say nothing yet, so they are not counted. */
+/** Summarizes deliveries. Deliveries that wait for their first attempt are not counted. */
 export function summaryOf(deliveries: readonly Delivery[]): DeliverySummary {
   const tried = deliveries.filter(({ status, attempts }) => status !== 'pending' || attempts.length > 0);
   const succeeded = tried.filter(({ status }) => status === 'succeeded');

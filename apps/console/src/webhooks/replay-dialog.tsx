@@ -12,7 +12,7 @@ import { EventTypeFields } from './event-type-choice.js';
 import { localText, type ReplayDraft, replayOf, type ReplayScope, type ReplaySpan } from './replay-window.js';
 import { ALL_TYPES } from './webhook-draft.js';
 
-/** Time without a change of the fields after which the deliveries are counted, in milliseconds. */
+/** The deliveries are counted when the fields have not changed for this time, in milliseconds. */
 const PAUSE_MS = 250;
 
 const SCOPES: readonly { value: ReplayScope; label: string }[] = [
@@ -35,7 +35,7 @@ const SINCE_TROUBLE = { value: 'trouble', label: 'Since it began to fail or was 
 
 interface ReplayDialogProps {
   webhookId: string;
-  /** What is selected at first. */
+  /** Initial selection. */
   scope: ReplayScope;
   troubleSince: string | undefined;
   /** Called with the number of deliveries of a started replay. */
@@ -139,13 +139,13 @@ function CustomTimes(props: {
   );
 }
 
-/** Says how many deliveries a replay would attempt, before it is started. */
+/** Shows, before a replay is started, how many deliveries it would attempt. */
 function Count({ path, request }: { path: string; request: NewReplay }): JSX.Element {
   const api = useApi();
   const count = useQuery({
     queryKey: [...keyOf(api, path), request],
     queryFn: async ({ signal }) => {
-      // Each key stroke makes another request out of the fields. The log is read once the reader pauses.
+      // Each keystroke changes the request. So the deliveries are counted only when the reader pauses.
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       signal.throwIfAborted();
       return await api.change<StartedReplay>('POST', path, { ...request, dryRun: true });

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** How far a replay is, as the number of pending deliveries of its webhook shows. */
+/** The progress of a replay, derived from the number of pending deliveries of its webhook. */
 export interface ReplayProgress {
-  /** Number of deliveries of the replay, and of those that were pending besides. */
+  /** Number of deliveries of the replay, plus the other deliveries that were pending. */
   total: number;
   /** Number of deliveries that have ended. */
   done: number;
@@ -12,7 +12,7 @@ export interface ReplayProgress {
   status: 'running' | 'stalled' | 'ended';
 }
 
-/** Time without a delivery that ends, after which a replay counts as stalled, in milliseconds. */
+/** A replay counts as stalled if no delivery has ended for this time, in milliseconds. */
 const STALLED_MS = 120_000;
 
 /** Returns the progress of a replay that just started. */
@@ -21,8 +21,8 @@ export function startedProgress(count: number, now: number): ReplayProgress {
 }
 
 /**
- * Returns the progress after a look at the webhook. New events are pending too for a moment, so the number of pending
- * deliveries may rise; the progress never falls.
+ * Returns the progress after another read of the webhook. Deliveries of new events are also pending for a moment, so
+ * the number of pending deliveries may rise. The progress never falls.
  */
 export function progressAfter(before: ReplayProgress, pending: number, now: number): ReplayProgress {
   if (before.status === 'ended') return before;
@@ -39,7 +39,8 @@ export function progressAfter(before: ReplayProgress, pending: number, now: numb
  * Follows a replay.
  * @param pending number of pending deliveries of the webhook, undefined until it is read
  * @param readAt when that number was read
- * @returns the progress, and a function that starts with the count of a new replay, or ends with `undefined`
+ * @returns the progress, and a function: called with the number of deliveries of a new replay, it starts to follow
+ * the replay; called with `undefined`, it stops
  */
 export function useReplayProgress(
   pending: number | undefined,

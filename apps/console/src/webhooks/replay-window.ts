@@ -4,7 +4,7 @@ import { type EventTypeChoice, typesOf } from './webhook-draft.js';
 /** Which events a replay selects. */
 export type ReplayScope = NonNullable<NewReplay['only']>;
 
-/** A named start of the replayed time. `custom` has its own times. */
+/** A named start of the replayed period. With `custom`, the reader chooses the times. */
 export type ReplaySpan = 'trouble' | 'hour' | 'day' | 'week' | 'custom';
 
 /** A replay as the form edits it. */
@@ -24,12 +24,15 @@ const SPANS_MS: Readonly<Record<'hour' | 'day' | 'week', number>> = {
   day: 24 * HOUR_MS,
   week: 168 * HOUR_MS,
 };
-/** An event is recorded some time before its first attempt fails: longer, the longer the backlog is. In milliseconds. */
+/**
+ * Time before the first failure at which the replayed period begins, in milliseconds: an event is recorded some time
+ * before its first attempt fails, and with a backlog this takes longer.
+ */
 const BEFORE_TROUBLE_MS = 300_000;
 
 /**
- * Returns the request for a replay, or what is missing.
- * @param now time that the spans end at, so that a preview and its replay select the same events
+ * Returns the request for a replay, or the faults of the form.
+ * @param now time at which the spans end; the same for a preview and its replay, so that both select the same events
  * @param troubleSince when the webhook began to fail, for the span `trouble`
  */
 export function replayOf(

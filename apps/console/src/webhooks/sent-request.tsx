@@ -5,10 +5,10 @@ import { Json } from '../kit/json.js';
 import { Facts } from '../kit/table.js';
 import { curlOf, variablesOf } from './curl.js';
 
-/** The request of a delivery, with its latest attempt's time, and a command that makes such a request. */
+/** The request of a delivery at the time of its latest attempt, and a command that makes such a request. */
 export function SentRequest(props: {
   event: Event;
-  /** Undefined while it is read, or if it was deleted. */
+  /** Undefined while the webhook is read, or if it was deleted. */
   webhook: Webhook | undefined;
   attempts: readonly DeliveryAttempt[];
 }): JSX.Element {
@@ -48,7 +48,7 @@ export function SentRequest(props: {
   );
 }
 
-/** Copies a command. No credential is in it: it reads them from variables. */
+/** Copies a command. The command contains no credentials, because it reads them from variables. */
 function CurlCopy({ event, webhook }: { event: Event; webhook: Webhook }): JSX.Element {
   const variables = variablesOf(webhook);
   return (

@@ -12,7 +12,7 @@ import { attemptText, isSuccess } from './attempt-text.js';
 /** Time during which the page waits for the first attempt of a test, in milliseconds. */
 const MAX_WAIT_MS = 60_000;
 
-/** What became of a test event: the outcome of its first attempt. */
+/** The outcome of a test event: that of the first attempt of its delivery. */
 export function TestOutcome({ test, onClose }: { test: StartedTest; onClose: () => void }): JSX.Element {
   const [begunAt] = useState(Date.now);
   const [isWatched, setWatched] = useState(true);

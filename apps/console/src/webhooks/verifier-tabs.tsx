@@ -6,7 +6,9 @@ import { verifiersOf } from './verifiers.js';
 
 const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
 
-/** Receivers that verify the deliveries of a webhook, one tab a language. Arrow keys change the tab. */
+/**
+ * Code of receivers that verify the deliveries of a webhook, with one tab per language. Arrow keys change the tab.
+ */
 export function VerifierTabs({
   webhook,
 }: {

@@ -3,14 +3,14 @@ import type { Webhook } from '#client';
 /** A receiver of deliveries in one language. */
 export interface Verifier {
   language: string;
-  /** What it needs besides the language. */
+  /** What the code needs besides the language. */
   needs: string;
   code: string;
 }
 
 /**
- * Returns receivers that verify the deliveries of a webhook, at its path and with its event types. They have the
- * verification of test/examples, and the tests of the console run each of them.
+ * Returns the code of receivers that verify the deliveries of a webhook, at its path and with its event types. The
+ * verification is that of test/examples. The tests of the console run each receiver.
  */
 export function verifiersOf({ url, eventTypes }: Pick<Webhook, 'url' | 'eventTypes'>): Verifier[] {
   const { pathname, search } = new URL(url);

@@ -25,7 +25,7 @@ interface WebhookDialogProps {
   onClose: () => void;
 }
 
-/** The dialog of a webhook's page that is open, if one is. */
+/** The open dialog of the page of a webhook, if one is open. */
 export function WebhookDialog(props: WebhookDialogProps): JSX.Element | null {
   const { open, webhook, troubleSince, onReplayed, onClose } = props;
   switch (open?.kind) {
@@ -88,7 +88,7 @@ function DeleteConfirmation({ webhook, onClose }: { webhook: Webhook; onClose: (
       onClose={onClose}
       action={async () => {
         await api.change('DELETE', `/v1/webhooks/${part(webhook.id)}`);
-        // The list is read again. What this page shows is not: it no longer exists.
+        // The list of webhooks is read again, but not this webhook, because it no longer exists.
         queries.removeQueries({ queryKey: keyOf(api, '/v1/webhooks') });
         route(to('webhooks'));
       }}

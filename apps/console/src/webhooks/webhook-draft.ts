@@ -16,9 +16,9 @@ export interface WebhookDraft {
   url: string;
   description: string;
   eventTypes: EventTypeChoice;
-  /** One id a line. */
+  /** One id per line. */
   contactIds: string;
-  /** One header a line, `Name: value`. */
+  /** One header per line, in the form `Name: value`. */
   headers: string;
   maxConcurrency: string;
   rateLimitPerSecond: string;
@@ -26,7 +26,7 @@ export interface WebhookDraft {
   isEnabled: boolean;
 }
 
-/** Values of a form for the API. `null` is a field without a value. */
+/** The values of a form, as the API expects them. `null` means that a field has no value. */
 export type WebhookValues = Required<Omit<NewWebhook, 'enabled' | 'ordered'>> & {
   ordered: boolean;
   enabled: boolean;
@@ -47,7 +47,7 @@ const EMPTY: WebhookDraft = {
   isEnabled: true,
 };
 
-/** Returns the form of a webhook, or of a new one. */
+/** Returns the values of the form for a webhook, or for a new one. */
 export function draftOf(webhook?: Webhook): WebhookDraft {
   if (webhook === undefined) return EMPTY;
   return {
@@ -79,7 +79,7 @@ export function typesOf({ isAll, checked, others }: EventTypeChoice): string[] |
   return isAll ? null : [...checked, ...others.split(/[\s,]+/).filter((type) => type !== '')];
 }
 
-/** Returns what a form says, and the faults that the API could not see in it. */
+/** Returns the values of a form, and the faults that the API cannot find. */
 export function valuesOf(draft: WebhookDraft): { values: WebhookValues; faults: Faults } {
   const faults: Record<string, string> = {};
   const eventTypes = typesOf(draft.eventTypes);
@@ -113,7 +113,9 @@ export function valuesOf(draft: WebhookDraft): { values: WebhookValues; faults: 
   };
 }
 
-/** Returns the values that differ, so that a change leaves alone what others changed meanwhile. */
+/**
+ * Returns only the values that differ, so that the change does not undo what others have changed in the meantime.
+ */
 export function changesBetween(before: WebhookValues, after: WebhookValues): Partial<WebhookValues> {
   const names = Object.keys(after) as (keyof WebhookValues)[];
   const changed = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));

@@ -9,7 +9,7 @@ import { countText } from '../kit/text.js';
 import { Time } from '../kit/time.js';
 import { DelayFact, SuccessFact } from './webhook-table.js';
 
-/** Number of contact ids shown. */
+/** Maximum number of contact ids that are shown. */
 const MAX_CONTACTS = 10;
 
 /** The settings of a webhook, and how its latest deliveries went. */

@@ -11,10 +11,13 @@ import { valuesOf, type WebhookDraft, type WebhookValues } from './webhook-draft
 interface WebhookFormProps {
   title: string;
   initial: WebhookDraft;
-  /** An existing webhook is enabled and disabled on its page, which says what happens to its deliveries. */
+  /**
+   * True for a new webhook. An existing webhook is enabled and disabled on its page, which says what happens to its
+   * deliveries.
+   */
   isNew: boolean;
   verb: string;
-  /** A rejection is shown at the fields that it names. */
+  /** Called with the values of the form. If the result rejects, the error is shown at the fields that it names. */
   onSubmit: (values: WebhookValues) => Promise<void>;
   onClose: () => void;
 }
@@ -64,7 +67,7 @@ export function WebhookForm({
       <form
         ref={form}
         class="form"
-        // The API validates, and its faults are shown at the fields.
+        // The browser does not validate. The API does, and the faults that it finds are shown at the fields.
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
@@ -125,7 +128,7 @@ export function WebhookForm({
   );
 }
 
-/** Settings that few webhooks need. They are open if one of them has a value. */
+/** Settings that few webhooks need. They are shown at first if one of them has a value. */
 function MoreFields(props: {
   draft: WebhookDraft;
   faults: Faults;

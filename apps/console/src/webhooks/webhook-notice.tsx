@@ -20,7 +20,7 @@ export interface NoticeActions {
 
 interface NoticeProps {
   webhook: Webhook;
-  /** Since when events were missed, if the reader has just enabled the webhook. */
+  /** Time since which events were missed. Set if the reader has just enabled the webhook. */
   missedSince: string | undefined;
   actions: NoticeActions;
 }

@@ -1,9 +1,9 @@
 import { type StartedReplay, type StartedTest, TidingsError, type Webhook } from '#client';
 import { type Api, part } from '../api/api.js';
 
-/** Where the log of events begins, for whatever is kept. */
+/** A time before all events of the log. */
 const BEGINNING = '1970-01-01T00:00:00.000Z';
-/** Start of the retried events if the log is too long for one replay: this long before the trouble, in milliseconds. */
+/** If the log is too long for one replay, the retried events begin this long before the trouble, in milliseconds. */
 const MARGIN_MS = 3_600_000;
 
 /**

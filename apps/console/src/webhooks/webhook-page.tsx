@@ -56,7 +56,7 @@ function OneWebhook({ id }: { id: string }): JSX.Element {
     );
   const onReplayed = async (count: number): Promise<void> => {
     setMissedSince(undefined);
-    // What was read before says nothing about the replay.
+    // The data that were read before the replay do not contain its deliveries.
     await readAgain();
     if (count === 0) toasts.say('There is nothing to deliver.');
     follow(count === 0 ? undefined : count);
@@ -133,8 +133,8 @@ function OneWebhook({ id }: { id: string }): JSX.Element {
 }
 
 /**
- * Returns since when the webhook fails or is disabled: the earliest time that the page has seen, because the webhook
- * itself forgets it as soon as it is repaired, and a replay is wanted just then.
+ * Returns since when the webhook fails or is disabled. This is the earliest such time that the page has seen: the
+ * webhook itself drops the time as soon as it works again, and a replay is wanted just then.
  */
 function useTroubleSince(webhook: Webhook | undefined): { readonly current: string | undefined } {
   const earliest = useRef<string>();

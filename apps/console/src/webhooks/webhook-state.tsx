@@ -4,11 +4,11 @@ import { Badge, type Tone } from '../kit/badge.js';
 import { Time } from '../kit/time.js';
 
 /**
- * What a webhook does. `stopped`: Tidings disabled it. `off`: a person disabled it. `new`: nothing was delivered yet.
+ * State of a webhook. `stopped`: Tidings disabled it. `off`: a person disabled it. `new`: nothing was delivered yet.
  */
 export type WebhookState = 'failing' | 'stopped' | 'off' | 'ok' | 'new';
 
-/** Returns what a webhook does. */
+/** Returns the state of a webhook. */
 export function stateOf(webhook: Webhook): WebhookState {
   if (!webhook.enabled) return webhook.disabledReason === null ? 'off' : 'stopped';
   if (webhook.failingSince !== null) return 'failing';

@@ -49,7 +49,10 @@ function Name({ webhook }: { webhook: Webhook }): JSX.Element {
   );
 }
 
-/** The share of the latest deliveries that succeeded. Rounded down, so that 100 % means that all succeeded. */
+/**
+ * The share of the latest deliveries that succeeded. The share is rounded down, so that 100 % means that all
+ * succeeded.
+ */
 export function SuccessFact({ webhookId }: { webhookId: string }): JSX.Element {
   const { data } = useRecentDeliveries(webhookId);
   if (data === undefined) return <span class="quiet">…</span>;

@@ -10,7 +10,10 @@ import { useLiveWebhooks, useWebhooks } from './webhook-reads.js';
 import { nameOf, stateOf, type WebhookState } from './webhook-state.js';
 import { WebhookTable } from './webhook-table.js';
 
-/** Number of webhooks shown at first, and with each “Show more”: each costs a request for its rate. */
+/**
+ * Number of webhooks that are shown at first, and that each “Show more” adds. Each webhook costs a request for its
+ * success rate.
+ */
 const STEP = 20;
 
 const FILTERS: readonly { value: string; label: string; states?: readonly WebhookState[] }[] = [
