@@ -26,14 +26,14 @@ async function chunks(): Promise<string[]> {
 }
 
 describe('a build beside running processes', () => {
-  it('keeps what processes of the last build import on demand, and removes what only earlier ones do', async () => {
+  it('keeps the chunks of the previous build, which its processes may still import on demand, and removes the chunks of older builds', async () => {
     const [first, second] = [await build(1), await build(2)];
     expect(await chunks()).toEqual(expect.arrayContaining([first, second]));
     const third = await build(3);
     expect((await chunks()).sort()).toEqual([second, third].sort());
   });
 
-  it('replaces programs in one step each', async () => {
+  it('replaces each program file atomically, so that a process that has the old file open can still read it', async () => {
     await build(1);
     const text = 'A process is reading this file.';
     await writeFile(checkout.path('dist/cli.js'), text);
@@ -43,7 +43,7 @@ describe('a build beside running processes', () => {
     await reader.close();
   });
 
-  it('replaces the console also after a build with the same process id that ended midway', async () => {
+  it('replaces the console even if an interrupted build with the same process id left temporary folders behind', async () => {
     await build(1);
     await writeFile(checkout.path('apps/console/index.html'), '<!-- build:head -->');
     // The shell becomes the build, so that both have the same process id.

@@ -1,4 +1,4 @@
-/** A command of a document, and the output that stands below it. */
+/** A command in a document, and the output that the document shows below it. */
 export interface DocumentedCommand {
   command: string;
   output: string;
@@ -22,18 +22,18 @@ function commandsIn(block: string): DocumentedCommand[] {
   return commands;
 }
 
-/** Texts of which each run has its own: ids, secrets, keys and cursors. */
+/** Matches texts that differ from run to run: ids, secrets, keys and cursors. */
 const OWN = /^(?:(?:whk|snd|con|msg|evt|dlv|key|req|whsec|tk|tidings)_\S+|[A-Za-z0-9_-]{30,})$/;
 /** Flags of a message, which may be set before or after it is first seen. */
 const FLAG = /\.status\.(?:delivered|read)$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 
-/** What a document calls something, and what this run calls it. */
+/** Maps each text of a document that differs from run to run to the text of this run. */
 export type Names = Map<string, string>;
 
 /**
- * Where an output differs from the documented one; ids, secrets, times and numbers may, and are noted in `names`.
- * Both are read as JSON, one value a line, or else as server-sent events.
+ * Returns the differences between an output and the documented one. Ids, secrets, times and numbers may differ. The
+ * ids and secrets are added to `names`. Both outputs are lines of JSON or server-sent events.
  */
 export function differences(documented: string, actual: string, names: Names): string[] {
   const [before, now] = [valuesOf(documented), valuesOf(actual)];
@@ -42,7 +42,7 @@ export function differences(documented: string, actual: string, names: Names): s
   return [...count, ...before.flatMap((value, n) => compare(value, now[n], names, '$'))];
 }
 
-/** The JSON values of an output; of a stream those of its `data:` lines. */
+/** Returns the JSON values in an output. In a stream of events, these are the values of the `data:` lines. */
 function valuesOf(output: string): unknown[] {
   return output
     .split('\n')
@@ -75,7 +75,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** A text of the document with this run's names. */
+/** Returns a text of the document in which the texts of this run replace those of the document. */
 export function renamed(text: string, names: Names): string {
   let result = text;
   for (const [before, now] of names) result = result.replaceAll(before, now);

@@ -224,7 +224,7 @@ describe('tidings doctor with the environment variables of an installation', () 
     ]);
   });
 
-  it('checks the gateway at the address that HOST and PORT say', async () => {
+  it('checks the gateway at the address that HOST and PORT define', async () => {
     const ready = await listen((request, response) => {
       if (request.url !== '/health/ready') response.writeHead(401);
       response.end(JSON.stringify({ status: 'ok', reasons: [], details: [] }));

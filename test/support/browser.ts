@@ -17,7 +17,7 @@ export function findBrowser(): string | undefined {
 }
 
 /**
- * Path of an installed Chromium, or undefined. Says then that tests are skipped.
+ * Returns the path of an installed Chromium. Without one, prints that tests are skipped, and returns undefined.
  * @param subject what is not tested without Chromium
  */
 export function findBrowserFor(subject: string): string | undefined {

@@ -90,12 +90,12 @@ export async function openSignIn(
   };
 }
 
-/** Does what closes a dialog, unless the dialog is busy. */
+/** Tries each way to close a dialog. A busy dialog must stay open. */
 export async function tryToCloseDialog(page: Page): Promise<void> {
   const dialog = page.getByRole('dialog');
   for (const name of ['Cancel', 'Close'])
     if (await dialog.isVisible())
       await dialog.getByRole('button', { name, exact: true }).click({ force: true });
-  // Chromium lets a page prevent the first one only.
+  // Chromium lets a page prevent only the first Escape.
   for (let n = 0; n < 2; n += 1) await page.keyboard.press('Escape');
 }

@@ -100,7 +100,7 @@ class KeyboardHand implements Hand {
   private async reach(target: Locator): Promise<void> {
     await target.waitFor();
     await this.expectFocus();
-    // After as many steps, Tab has been at each element of the page.
+    // After this many steps, Tab has reached each element of the page.
     const most = (await this.page.evaluate<number>(COUNT_STOPS)) + SPARE_STOPS;
     const seen: string[] = [];
     while (!(await this.isA(target, ':focus'))) {
@@ -113,23 +113,26 @@ class KeyboardHand implements Hand {
   }
 }
 
-/** Limit for a page that moves the focus once it is rendered. A lost focus stays lost. */
+/**
+ * Time within which a page must move the focus after it was rendered, in milliseconds. It is long, because a lost
+ * focus stays lost.
+ */
 const FOCUS_DEADLINE_MS = 30_000;
-/** Elements may appear while Tab is on its way. */
+/** Additional steps, because elements may appear during the steps. */
 const SPARE_STOPS = 20;
 const IS_IN_FIELD = `document.activeElement.matches('input, textarea, select')`;
 const COUNT_STOPS = `document.querySelectorAll('a, button, input, select, textarea, summary, [tabindex]').length`;
 
 interface FocusedElement {
-  /** The beginning of its markup. */
+  /** The beginning of the markup of the element. */
   name: string;
-  /** Why the reader cannot see that it has the focus. */
+  /** Why the reader cannot see that the element has the focus. Null if the reader can see it. */
   fault: string | null;
 }
 
 /**
- * The element that Tab led to, or null while the focus has not left the one before. Between the end and the beginning of
- * the page, the focus is in the controls of the browser: on no element.
+ * The element that Tab led to, or null while the focus has not left the previous element. Between the end and the
+ * beginning of the page, the focus is in the controls of the browser, on no element of the page.
  */
 const FOCUSED_ELEMENT = `(() => {
   const element = document.activeElement;

@@ -55,7 +55,7 @@ it.each(Array.from({ length: CALLS }, (_, i) => i + 1))(
 );
 
 it.each([1, 2, 3, 4, 5, 6, 7])(
-  'a check of the directory removes what a check left behind ten minutes ago, when call %i from the start failed',
+  'a check of the directory removes what an earlier check left behind when its file call %i failed, after ten minutes',
   async (at) => {
     await new FileBlobStore(directory, new Faulty(at, 'fails')).check().catch((error: unknown) => {
       expect(error).toBeInstanceOf(BlobStoreUnavailableError);

@@ -118,7 +118,7 @@ describe('a wait for the status of a send', () => {
 });
 
 describe('a send by the client library', () => {
-  it('that the caller aborts fails with its idempotency key, because the send may be stored', async () => {
+  it('that the caller aborts fails with an error that contains the idempotency key, because the gateway may have stored the send', async () => {
     answers = [silence];
     const abort = new AbortController();
     const sending = clientWith({ timeoutMs: 30_000 }).send(SEND, { signal: abort.signal });

@@ -8,7 +8,7 @@ const PREFIX = 'tidings';
 const CONTACTS = 200;
 /** Number of events that one script appends. */
 const BATCH = 500;
-/** Time for which the log is kept from the worker at most, in milliseconds. */
+/** Maximum time for which workers cannot read the log, in milliseconds. */
 const MAX_HOLD_MS = 120_000;
 
 /** Creates webhooks, and writes events into the log as the feed does. */
@@ -42,8 +42,8 @@ export class EventSource {
   }
 
   /**
-   * Writes events into the log, none of which a worker reads before all are written: this process has the reader's
-   * lease meanwhile. Resolves when a worker has taken the lease.
+   * Writes events into the log. No worker reads any of them until all are written, because this process holds the
+   * reader's lease in the meantime. Resolves when a worker has taken the lease.
    */
   async appendThenRelease(count: number): Promise<void> {
     const { client } = this.installation.redis;

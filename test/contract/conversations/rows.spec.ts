@@ -487,7 +487,7 @@ describe('the list of conversations', () => {
     expect(await amongSome([])).toEqual([]);
   });
 
-  it('is found by a frequent word only while it is among the latest, and by a rare word however old it is', async () => {
+  it('finds a conversation by a frequent word only while it is among the latest, and by a rare word however old it is', async () => {
     const { harness } = here;
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) {
@@ -512,7 +512,7 @@ describe('the list of conversations', () => {
     expect(await search('zuse', 0)).toEqual([]);
   });
 
-  it('has search words only for the ten phone numbers that it keeps, and for those in the contact fields', async () => {
+  it('has as search words of a conversation only the phone numbers in its contact fields and the ten that it keeps', async () => {
     const { harness } = here;
     const id = harness.createContact(NUMBER);
     const numbers = Array.from({ length: 11 }, (_, i) => `+155512310${10 + i}`);

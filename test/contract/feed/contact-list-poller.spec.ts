@@ -196,7 +196,7 @@ describe('the poll schedule', () => {
   it('makes a contact due at once after a request to poll it now, even if a second request names a later time', async () => {
     const id = harness.createContact('+15551234567');
     await harness.sweep();
-    // Whenever its poll made it due again, it is due now, and taken.
+    // Whatever time the earlier poll scheduled, the request makes the contact due now, and `due()` claims it.
     await harness.store.expeditePoll(ACCOUNT, id, 0);
     expect(await due()).toEqual([id]);
     await harness.store.expeditePoll(ACCOUNT, id, 30_000);

@@ -353,7 +353,7 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await harness.store.overview(ACCOUNT)).toHaveProperty('suspectSince');
   });
 
-  it('a new contact in the first list that lacks many contacts is emitted, because it does not stand for them', async () => {
+  it('a new contact in the first list that lacks many contacts is emitted, because it does not replace them', async () => {
     const { harness } = here;
     const ids = await account();
     harness.control('contacts/delete', { contactIds: ids.slice(0, 12) });

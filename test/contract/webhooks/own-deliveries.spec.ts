@@ -85,7 +85,7 @@ describe('a process that keeps recently read events in memory', () => {
     expect(on.harness.jobs.hints).toEqual([{ endpointIds: [id], delayMs: 0 }]);
   });
 
-  it('delivers one event to 200 webhooks without creating jobs, although each webhook at first takes more slots than it needs', async () => {
+  it('delivers one event to 200 webhooks without wake-up jobs, although the claim for a webhook first acquires more attempt slots than it has deliveries', async () => {
     on.harness.jobs.lost = true;
     const to = await on.receiver();
     const create = (_: unknown, n: number): Promise<unknown> =>

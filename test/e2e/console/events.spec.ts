@@ -116,7 +116,7 @@ withChromium('on the page of events in the console,', () => {
       await page.getByText('Row 60.').waitFor();
       await page.mouse.move(640, 500);
       await page.mouse.wheel(0, 1_500);
-      await page.getByText('The list is held.').waitFor();
+      await page.getByText('The list is paused.').waitFor();
       await receive('While scrolled down');
       await page.getByRole('button', { name: '1 new event' }).click();
       await page.getByText('While scrolled down').waitFor();

@@ -248,7 +248,7 @@ describe('a request to create an API key', () => {
     expect(await create(past.toISOString(), past.getTime() - 1)).toMatchObject({ key: 'tk_1' });
   });
 
-  it('is rejected if the new API key would outlive that of the caller, even if that was revoked after the request began', async () => {
+  it('is rejected if the new API key would outlive the key of the caller, even if the key of the caller was revoked after the request began', async () => {
     await expect(create(undefined, NOON, NOON + 1_000)).rejects.toMatchObject({ code: 'forbidden' });
     expect(await create('2030-01-01T12:00:01Z', NOON, NOON + 1_000)).toMatchObject({ key: 'tk_1' });
   });

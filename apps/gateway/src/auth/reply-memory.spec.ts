@@ -30,7 +30,7 @@ async function readNothing(token: string): Promise<Socket> {
   return socket;
 }
 
-it('a token with a large response that it does not read gets no second one until it has read or given up the first, while others get theirs', async () => {
+it('a token that does not read a large response gets no second one until it has read or given up the first, while others get theirs', async () => {
   const [{ token }, { token: other }] = [await makeToken(gateway), await makeToken(gateway)];
   const restricted = (await makeToken(gateway, { scopes: ['messages:read'], contactIds: ['own'] })).token;
   const unread = await readNothing(restricted);

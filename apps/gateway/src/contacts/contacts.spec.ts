@@ -354,7 +354,7 @@ describe('Reads of callers with tokens', () => {
   const tokenOf = async (from: TestGateway): Promise<string> =>
     (await makeToken(from, { scopes: ['messages:read'], contactIds: ['own'] })).token;
 
-  it('are limited to 10 simultaneous ones of a token, and leave the rest to API keys', async () => {
+  it('are limited to 10 at the same time with one token, and leave the rest to API keys', async () => {
     const token = await tokenOf(gateway);
     let release = (): void => undefined;
     gateway.upstream.hold = new Promise((resolve) => {

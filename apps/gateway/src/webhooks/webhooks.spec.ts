@@ -250,7 +250,7 @@ describe('A webhook', () => {
   });
 
   it.each(['eventTypes', 'contactIds'])(
-    'has no empty list of %s, and null, which the error recommends, selects all when it is created or changed',
+    'takes no empty list of %s when it is created or changed; the error recommends null, which selects all',
     async (field) => {
       const { path, id } = await made({ [field]: null });
       expect(await read(path)).toMatchObject({ [field]: null });

@@ -311,7 +311,7 @@ describe('a read of the newest messages', () => {
     },
   );
 
-  it('fails once if a page fails on which it looks for known messages, and draws no conclusion if the page fails again, also in parts', async () => {
+  it('fails once if a page that it reads for known messages fails, and draws no conclusion if the page fails again, also in parts', async () => {
     const pages = contact('oldestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
     pages.before = (_, page, limit) => {
@@ -332,7 +332,7 @@ describe('a read of the newest messages', () => {
     expect(read).toMatchObject({ metNoKnownMessage: true, limit: DOCUMENTED_MAX_MESSAGES_PER_PAGE });
   });
 
-  it('draws no conclusion only after six failed reads if a page times out again on which it looks for known messages', async () => {
+  it('draws no conclusion after six failed reads, but not earlier, if a page that it reads for known messages times out again', async () => {
     const pages = contact('newestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
     let error: Error = new UpstreamTimeoutError(1_000);

@@ -60,7 +60,7 @@ describe('the messages that resemble a send', () => {
     expect(await reasons(send('snd_1'), messages, { owners: { taken: 'snd_2' } })).toEqual({
       early: 'The message was sent before this send was posted.',
       taken: 'The message belongs to another send.',
-      picture: 'The message has another number of attachments.',
+      picture: 'The message has a different number of attachments.',
       known: 'The message was already known before this look-up.',
     });
   });
