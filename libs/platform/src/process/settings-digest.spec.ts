@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { digestSettings } from './settings-digest.js';
+import { createReadiness } from './readiness.js';
+import { COMPARED_VARIABLES, digestSettings } from './settings-digest.js';
 
 const SETTINGS = {
   ENCRYPTION_KEY: Buffer.alloc(32, 1),
@@ -8,11 +9,22 @@ const SETTINGS = {
   UPSTREAM_REQUESTS_PER_SECOND: 10,
 };
 
+const MIXED = { code: 'settings_mixed', count: 2, description: 'a mix' } as const;
+
 describe('the digest of the settings of a process', () => {
   it('is the same for the same settings, and fits into a heartbeat', () => {
     const digest = digestSettings(SETTINGS);
     expect(digest).toMatch(/^[\w-]{12}$/);
     expect(digestSettings({ ...SETTINGS })).toBe(digest);
+  });
+
+  it('is the one that earlier builds announce, so that processes of two builds report no mixed settings', () => {
+    expect(digestSettings(SETTINGS)).toBe('skNl5iNRrfUM');
+  });
+
+  it('covers the variables that the remedy of settings_mixed names', () => {
+    const [, names = ''] = /the same (.+)$/.exec(createReadiness('degraded', [MIXED]).reasons[0] ?? '') ?? [];
+    expect(names.split(/, | and /).sort()).toEqual(['ENCRYPTION_KEY', ...COMPARED_VARIABLES].sort());
   });
 
   it.each([
