@@ -71,7 +71,7 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     'apps/worker/src/relay/account-sender.ts',
     [
       '    return this.upstream.post(account, send, limit, token, address);',
-      '    return this.upstream.post(account, send, limit, token);',
+      '    return this.upstream.post(account, send, limit, token, undefined);',
     ],
   ),
   broken(

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { createLogger, pause } from '#platform';
-import { BudgetedUpstream } from './budgeted-upstream.js';
+import { createLogger, pause, TimeLimit } from '#platform';
+import { BudgetedUpstream, type PostToken } from './budgeted-upstream.js';
 import { FAILURES_UNTIL_BREAKER_OPENS } from './circuit-breaker.js';
 import type { BudgetTokenRenewal } from '../budget/budget-token-renewal.js';
 import type { ContactReader } from '../reply/contact-list.js';
@@ -124,10 +124,17 @@ async function expectNoMoreRequests(by: BudgetedUpstream): Promise<void> {
   expect(requests).toBe(made);
 }
 
+/** A token that does not expire. */
+const VALID: PostToken = () => Promise.resolve();
+
+/** Posts one send; to any address, unless one is given. */
+const postOne = (by: BudgetedUpstream, token: PostToken = VALID, expectedAddress?: string): Promise<void> =>
+  by.post('a', send, new TimeLimit(10_000), token, expectedAddress);
+
 /** Makes these requests and ignores their outcomes. */
 async function post(by: BudgetedUpstream, ...wanted: (Error | 'fine')[]): Promise<void> {
   ends = [...wanted];
-  for (let i = 0; i < wanted.length; i += 1) await by.post('a', send).catch(() => undefined);
+  for (let i = 0; i < wanted.length; i += 1) await postOne(by).catch(() => undefined);
 }
 
 /** Reads pages of a contact, each with the given outcome. */
@@ -228,20 +235,20 @@ describe('requests for an account whose upstream is down', () => {
     const one = make();
     await post(one, ...Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(lost));
     const made = requests;
-    await expect(one.post('a', send)).rejects.toThrow(UpstreamUnavailableError);
+    await expect(postOne(one)).rejects.toThrow(UpstreamUnavailableError);
     expect(requests).toBe(made);
     await one.takeBudgetToken('a', 'send');
-    await one.post('a', send).catch(() => undefined);
+    await postOne(one).catch(() => undefined);
     expect(requests).toBe(made + 1);
   });
 
   it('each get their answer or error, even if the outage cannot be recorded in Redis', async () => {
     broken = true;
     const one = make();
-    await one.post('a', send);
+    await postOne(one);
     for (const error of [status(401), status(403), status(503)]) {
       ends = [error];
-      await expect(one.post('a', send)).rejects.toBe(error);
+      await expect(postOne(one)).rejects.toBe(error);
     }
   });
 });
@@ -309,7 +316,7 @@ describe('requests for an account whose upstream address is the address of a Tid
       const circle = new UpstreamIsTidingsError(false);
       ends = [circle];
       const request = {
-        'a send': () => one.post('a', send),
+        'a send': () => postOne(one),
         'a list': () => one.listContacts('a', MORE, reader),
         "a caller's read": () => one.readContactsText('a', []),
       }[asked];
@@ -323,7 +330,7 @@ describe('requests for an account whose upstream address is the address of a Tid
 describe('a POST that only one upstream address may receive', () => {
   it('is not sent if the account has another address now', async () => {
     const one = make();
-    const to = (expected: string): Promise<void> => one.post('a', send, undefined, undefined, expected);
+    const to = (expected: string): Promise<void> => postOne(one, VALID, expected);
     await expect(to('hash of another address')).rejects.toThrow(UpstreamRequestNotSentError);
     expect(requests).toBe(0);
     await to(hashOfUpstreamAddress(address.baseUrl));
@@ -403,7 +410,7 @@ describe('the budget of an account', () => {
     await one.listContacts('a', 'read', reader);
     await one.listMessages('a', 'c', 1, 20, MORE);
     await one.takeBudgetToken('a', 'send');
-    await one.post('a', send);
+    await postOne(one);
     expect(asked).toEqual(['a 10 read', 'a 10 more', 'a 10 send']);
   });
 
@@ -429,7 +436,7 @@ describe('the budget of an account', () => {
           },
         };
         const token = { requestedAt: performance.now() - BUDGET_TOKEN_TTL_MS - 1 };
-        await new BudgetedUpstream(noting, find, budget, health, silent).post('a', send, undefined, token);
+        await postOne(new BudgetedUpstream(noting, find, budget, health, silent), token);
         const [renewal] = renewals;
         if (renewal === undefined) throw new Error('the POST got no token');
         return renewal;

@@ -80,18 +80,16 @@ export class BudgetedUpstream {
   /**
    * Posts one send to upstream.
    * @param limit latest start of the request; after it, the request is not sent
-   * @param token the token of the budget that the caller has taken; it is replaced if it has expired. Only tests omit
-   * it: the request is then sent without a token.
-   * @param expectedAddress hash of the only upstream address that may receive the POST; absent if any address may
-   * receive it
+   * @param token the token of the budget that the caller has taken; it is replaced if it has expired
+   * @param expectedAddress hash of the only upstream address that may receive the POST; undefined if any may receive it
    * @throws {UpstreamError} if the request fails or is not sent
    */
   async post(
     account: string,
     send: UpstreamSend,
-    limit?: TimeLimit,
-    token?: PostToken,
-    expectedAddress?: string,
+    limit: TimeLimit,
+    token: PostToken,
+    expectedAddress: string | undefined,
   ): Promise<void> {
     try {
       await this.postTo(account, send, limit, token, expectedAddress);
@@ -103,8 +101,8 @@ export class BudgetedUpstream {
   private async postTo(
     account: string,
     send: UpstreamSend,
-    limit: TimeLimit | undefined,
-    token: PostToken | undefined,
+    limit: TimeLimit,
+    token: PostToken,
     expectedAddress: string | undefined,
   ): Promise<void> {
     const isTakenElsewhere = typeof token === 'object';
@@ -112,7 +110,7 @@ export class BudgetedUpstream {
     const found = await this.findForPost(account);
     if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress)
       throw new UpstreamRequestNotSentError();
-    const address = { ...found, ...(tokenRenewal === undefined ? {} : { tokenRenewal }) };
+    const address = { ...found, tokenRenewal };
     await this.watcher.watch(account, address.requestsPerSecond, async () => {
       try {
         await this.upstream.send(address, send, limit);
