@@ -83,13 +83,18 @@ export function serializeEndpoint(stored: StoredEndpoint): string {
   return JSON.stringify(stored);
 }
 
+/** The fields that every version of the software stored. */
+type FirstStored =
+  | ('id' | 'url' | 'eventTypes' | 'contactIds' | 'description' | 'enabled' | 'disabledReason')
+  | ('createdAt' | 'updatedAt' | 'secrets' | 'revision');
+
 /** Defaults for fields that older versions of the software did not store. */
 const DEFAULTS = {
   sealedHeaders: null,
   maxConcurrency: null,
   rateLimitPerSecond: null,
   ordered: false,
-} satisfies Partial<StoredEndpoint>;
+} satisfies Omit<StoredEndpoint, FirstStored>;
 
 /**
  * Returns the encryption context of an endpoint's headers. An encrypted text can be decrypted only with the context
