@@ -14,6 +14,7 @@ export {
 export { type ProblemCode, TidingsConnectionError, TidingsError } from './client-error.js';
 export { type EventOptions, EventStream, type LiveChange, type SendUpdate } from './event-stream.js';
 export type { ConnectionOptions } from './retrying-requester.js';
+export { EVENT_TYPES, SEND_STATUSES } from './values.js';
 export {
   signWebhook,
   type SigningOptions,

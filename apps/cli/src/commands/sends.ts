@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
-import type { ResolutionResults, Send } from '#client';
+import { type ResolutionResults, type Send, SEND_STATUSES } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { ExitCode } from '../exit-code.js';
 import { ago } from '../output/duration.js';
@@ -7,21 +7,6 @@ import { excerpt } from '../output/printable.js';
 import { DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values.js';
 import { addDefaultList } from './default-list.js';
 import { addShow } from './show-and-delete.js';
-
-/** All statuses. The compiler reports one that is missing. */
-const STATUSES = Object.keys({
-  scheduled: true,
-  queued: true,
-  relaying: true,
-  accepted: true,
-  sent: true,
-  delivered: true,
-  read: true,
-  unknown: true,
-  failed: true,
-  cancelled: true,
-  expired: true,
-} satisfies Record<Send['status'], true>);
 
 interface ListOptions {
   status?: Send['status'];
@@ -34,7 +19,7 @@ interface ListOptions {
 export function addSends(program: Command, terminal: Terminal): void {
   const sends = program.command('sends').description('list, show, cancel and resolve sends');
   addDefaultList(sends, 'list sends, newest first')
-    .addOption(new Option('--status <status>', 'only sends with this status').choices(STATUSES))
+    .addOption(new Option('--status <status>', 'only sends with this status').choices(SEND_STATUSES))
     .option('--reference <text>', 'only sends with this reference')
     .option('--phone-number <number>', 'only sends to this recipient')
     .option('--limit <count>', 'maximum number of sends', wholeNumber(1, MAX_LIMIT), DEFAULT_LIMIT)

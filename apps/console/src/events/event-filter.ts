@@ -1,5 +1,4 @@
-import type { Event } from '#client';
-import { EVENT_TYPE_GROUPS } from '../webhooks/event-types.js';
+import { EVENT_TYPES, type Event } from '#client';
 
 /** Selects events. An empty filter selects all. */
 export interface EventFilter {
@@ -12,8 +11,6 @@ export interface EventFilter {
 /** A filter that selects every event. */
 export const ALL_EVENTS: EventFilter = { types: [], contactId: '', messageId: '', sendId: '' };
 
-const KNOWN_TYPES = ['webhook.test', ...EVENT_TYPE_GROUPS.flatMap(({ types }) => types)];
-
 /** Returns the patterns in a text, in which commas or spaces separate them. */
 export function patternsIn(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((pattern) => pattern !== ''))];
@@ -21,7 +18,7 @@ export function patternsIn(text: string): string[] {
 
 /** Returns the first pattern that selects no event type, or undefined. */
 export function unknownPatternIn(patterns: readonly string[]): string | undefined {
-  return patterns.find((pattern) => !KNOWN_TYPES.some((type) => isMatch(pattern, type)));
+  return patterns.find((pattern) => !EVENT_TYPES.some((type) => isMatch(pattern, type)));
 }
 
 /** Returns true if the filter names one contact, message or send, so that it selects few stored events. */

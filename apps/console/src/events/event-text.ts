@@ -4,21 +4,36 @@ import type { Tone } from '../kit/badge.js';
 /** Maximum number of characters of a text in a row. */
 const MAX_LENGTH = 160;
 
-const GOOD = new Set(['message.delivered', 'message.read', 'send.sent', 'upstream.recovered']);
-const BAD = new Set([
-  'send.failed',
-  'send.expired',
-  'upstream.unavailable',
-  'webhook.disabled',
-  'account.suspect',
-]);
-const WARN = new Set(['send.unknown', 'send.unconfirmed', 'contact.resynced']);
+/** What each event type means to the reader. A missing or unknown one is a type error. */
+const TONES: Readonly<Record<string, Tone>> = {
+  'message.received': 'plain',
+  'message.sent': 'plain',
+  'message.created': 'plain',
+  'message.delivered': 'good',
+  'message.read': 'good',
+  'message.updated': 'plain',
+  'message.deleted': 'plain',
+  'contact.created': 'plain',
+  'contact.updated': 'plain',
+  'contact.deleted': 'plain',
+  'contact.resynced': 'warn',
+  'send.accepted': 'plain',
+  'send.unconfirmed': 'warn',
+  'send.sent': 'good',
+  'send.failed': 'bad',
+  'send.unknown': 'warn',
+  'send.cancelled': 'plain',
+  'send.expired': 'bad',
+  'upstream.unavailable': 'bad',
+  'upstream.recovered': 'good',
+  'account.suspect': 'bad',
+  'webhook.disabled': 'bad',
+  'webhook.test': 'plain',
+} satisfies Record<Event['type'], Tone>;
 
 /** Returns the tone in which an event type is shown. */
 export function toneOf(type: string): Tone {
-  if (BAD.has(type)) return 'bad';
-  if (WARN.has(type)) return 'warn';
-  return GOOD.has(type) ? 'good' : 'plain';
+  return TONES[type] ?? 'plain';
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Delivery, Send } from '#client';
 import type { ComponentChildren, JSX } from 'preact';
 
 /** What a state means to the reader: done, in progress, needs a look, broken, or none of these. */
@@ -27,7 +28,7 @@ const SEND_TONES: Readonly<Record<string, Tone>> = {
   failed: 'bad',
   expired: 'bad',
   cancelled: 'plain',
-};
+} satisfies Record<Send['status'], Tone>;
 
 /** The status of a send. */
 export function SendBadge({ status }: { status: string }): JSX.Element {
@@ -39,7 +40,7 @@ const DELIVERY_TONES: Readonly<Record<string, Tone>> = {
   succeeded: 'good',
   failed: 'bad',
   missed: 'warn',
-};
+} satisfies Record<Delivery['status'], Tone>;
 
 /** The status of a delivery. */
 export function DeliveryBadge({ status }: { status: string }): JSX.Element {

@@ -1,4 +1,4 @@
-import type { FullReadiness, Readiness, Stats, Status, WebhookList } from '#client';
+import type { Event, FullReadiness, Readiness, Stats, Status, WebhookList } from '#client';
 import type { JSX } from 'preact';
 import { useApi } from '../api/api.js';
 import { useLive, useRead, useRefresh } from '../api/queries.js';
@@ -10,6 +10,11 @@ import { StatsPlots } from './stats-plots.js';
 
 /** Time between two reads of what the overview shows, in milliseconds. */
 const REFRESH_MS = 5_000;
+
+/** The events that change what the overview shows. */
+const SHOWN = ['upstream.*', 'account.suspect', 'webhook.disabled'] satisfies (
+  Event['type'] | 'upstream.*'
+)[];
 
 /** Is it working? The state in a sentence, and the last hour. */
 export function OverviewPage(): JSX.Element {
@@ -25,7 +30,7 @@ export function OverviewPage(): JSX.Element {
     { everyMs: REFRESH_MS, isEnabled: api.may('webhooks:manage') },
   );
   useLive({
-    types: ['upstream.*', 'account.suspect', 'webhook.disabled'],
+    types: SHOWN,
     onEvent: () => void refresh('/v1/status', '/v1/webhooks'),
   });
   const health = mayAdmin ? status : ready;

@@ -1,9 +1,9 @@
+import { SEND_STATUSES } from '#client';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useParameters } from '../kit/address.js';
 import { Button } from '../kit/button.js';
 import { ChoiceField, TextField } from '../kit/fields.js';
-import { SEND_STATUSES } from './send-text.js';
 
 const CHOICES = [
   { value: '', label: 'All' },
@@ -11,7 +11,7 @@ const CHOICES = [
 ];
 
 /** Returns a phone number without the spaces and marks that people write in it. */
-export function plainNumber(text: string): string {
+function plainNumber(text: string): string {
   return text.replace(/[\s()./-]/g, '');
 }
 

@@ -1,28 +1,7 @@
 import type { Send, SendAttempt, SendLookup } from '#client';
 import { countText } from '../kit/text.js';
 
-export type SendStatus = Send['status'];
-
-/**
- * All statuses of a send, in the order in which a send goes through them. The compiler reports a missing or unknown
- * one.
- */
-const IS_STATUS: Readonly<Record<SendStatus, true>> = {
-  scheduled: true,
-  queued: true,
-  relaying: true,
-  accepted: true,
-  sent: true,
-  delivered: true,
-  read: true,
-  unknown: true,
-  failed: true,
-  expired: true,
-  cancelled: true,
-};
-
-/** The statuses of a send. */
-export const SEND_STATUSES = Object.keys(IS_STATUS) as readonly SendStatus[];
+type SendStatus = Send['status'];
 
 const SENTENCES: Readonly<Record<SendStatus, string>> = {
   scheduled: 'Tidings keeps the send until its time has come.',

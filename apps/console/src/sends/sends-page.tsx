@@ -1,4 +1,4 @@
-import type { SendList, SendUpdate } from '#client';
+import { SEND_STATUSES, type SendList, type SendUpdate } from '#client';
 import { type InfiniteData, useQueryClient } from '@tanstack/preact-query';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -9,7 +9,7 @@ import { Empty, Loaded, More, Page } from '../kit/page.js';
 import { MAX_SELECTED, SelectionBar } from './selection-bar.js';
 import { isPhoneNumber, SendFilters } from './send-filters.js';
 import { SendTable } from './send-table.js';
-import { isResendable, SEND_STATUSES } from './send-text.js';
+import { isResendable } from './send-text.js';
 import { useLiveSends } from './use-live-sends.js';
 
 const PAGE = 50;

@@ -1,34 +1,4 @@
-import type { Event } from '#client';
-
-/** An event type that Tidings emits. */
-export type EventType = Event['type'];
-
-/** All event types. The compiler reports a missing or unknown one. */
-const IS_EVENT_TYPE: Readonly<Record<EventType, true>> = {
-  'message.received': true,
-  'message.sent': true,
-  'message.created': true,
-  'message.delivered': true,
-  'message.read': true,
-  'message.updated': true,
-  'message.deleted': true,
-  'contact.created': true,
-  'contact.updated': true,
-  'contact.deleted': true,
-  'contact.resynced': true,
-  'send.accepted': true,
-  'send.unconfirmed': true,
-  'send.sent': true,
-  'send.failed': true,
-  'send.unknown': true,
-  'send.cancelled': true,
-  'send.expired': true,
-  'upstream.unavailable': true,
-  'upstream.recovered': true,
-  'account.suspect': true,
-  'webhook.disabled': true,
-  'webhook.test': true,
-};
+import { EVENT_TYPES } from '#client';
 
 /** Event types of one subject, and the pattern that selects them all. */
 export interface EventTypeGroup {
@@ -42,7 +12,7 @@ export interface EventTypeGroup {
  * without selecting them.
  */
 export const EVENT_TYPE_GROUPS: readonly EventTypeGroup[] = groupsOf(
-  Object.keys(IS_EVENT_TYPE).filter((type) => type !== 'webhook.test'),
+  EVENT_TYPES.filter((type) => type !== 'webhook.test'),
 );
 
 const OFFERED: ReadonlySet<string> = new Set(

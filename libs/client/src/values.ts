@@ -1,0 +1,49 @@
+import type { Event, Send } from './api-types.js';
+
+/** Every status of a send, in the order in which a send goes through them. A missing or unknown one is a type error. */
+const IS_SEND_STATUS = {
+  scheduled: true,
+  queued: true,
+  relaying: true,
+  accepted: true,
+  sent: true,
+  delivered: true,
+  read: true,
+  unknown: true,
+  failed: true,
+  expired: true,
+  cancelled: true,
+} satisfies Record<Send['status'], true>;
+
+/** Every event type. A missing or unknown one is a type error. */
+const IS_EVENT_TYPE = {
+  'message.received': true,
+  'message.sent': true,
+  'message.created': true,
+  'message.delivered': true,
+  'message.read': true,
+  'message.updated': true,
+  'message.deleted': true,
+  'contact.created': true,
+  'contact.updated': true,
+  'contact.deleted': true,
+  'contact.resynced': true,
+  'send.accepted': true,
+  'send.unconfirmed': true,
+  'send.sent': true,
+  'send.failed': true,
+  'send.unknown': true,
+  'send.cancelled': true,
+  'send.expired': true,
+  'upstream.unavailable': true,
+  'upstream.recovered': true,
+  'account.suspect': true,
+  'webhook.disabled': true,
+  'webhook.test': true,
+} satisfies Record<Event['type'], true>;
+
+/** The statuses of a send, in the order in which a send goes through them. */
+export const SEND_STATUSES = Object.keys(IS_SEND_STATUS) as readonly Send['status'][];
+
+/** The types of the events that are stored. A newer gateway may emit further ones. */
+export const EVENT_TYPES = Object.keys(IS_EVENT_TYPE) as readonly Event['type'][];
