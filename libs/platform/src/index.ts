@@ -41,8 +41,8 @@ export {
   WorkerEnvironment,
 } from './environment/environment.js';
 export { readEnvironment } from './environment/read-environment.js';
+export { KNOWN_ENVIRONMENT_VARIABLES, SECRET_ENVIRONMENT_VARIABLES } from './environment/known-variables.js';
 export {
-  KNOWN_ENVIRONMENT_VARIABLES,
   findUnknownEnvironmentVariables,
   warnAboutUnknownEnvironmentVariables,
 } from './environment/unknown-variables.js';

@@ -67,10 +67,12 @@ describe('a support bundle', () => {
   it('contains only variables of the product, and of a secret only that it is set', async () => {
     const { configuration } = await bundleOf({
       ...{ API_KEY: 'secret', METRICS_TOKEN: 'secret', ENCRYPTION_KEYS_PREVIOUS: 'secret', PORT: '3000' },
+      ...{ UPSTREAM_API_KEY: 'secret', TOKEN_RATE_LIMIT_PER_MINUTE: '60', REDIS_KEY_PREFIX: 'mine' },
       ...{ REDIS_URL: 'redis://:secret@redis:6379', HOST: '', PATH: '/bin', DATABASE_PASSWORD: 'secret' },
     });
     expect(configuration).toEqual({
       ...{ API_KEY: '(set)', METRICS_TOKEN: '(set)', ENCRYPTION_KEYS_PREVIOUS: '(set)', PORT: '3000' },
+      ...{ UPSTREAM_API_KEY: '(set)', TOKEN_RATE_LIMIT_PER_MINUTE: '60', REDIS_KEY_PREFIX: 'mine' },
       REDIS_URL: 'redis://(set)@redis:6379',
     });
   });

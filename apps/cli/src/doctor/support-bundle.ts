@@ -1,6 +1,6 @@
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { addressFor, KNOWN_ENVIRONMENT_VARIABLES } from '#platform';
+import { addressFor, KNOWN_ENVIRONMENT_VARIABLES, SECRET_ENVIRONMENT_VARIABLES } from '#platform';
 import { fetchFault } from '../fetch-fault.js';
 import { productVersion } from '../product-version.js';
 import type { Finding } from './finding.js';
@@ -15,8 +15,6 @@ const LOG_BYTES = 2_000_000;
 const MAX_LOG_LINES = 100;
 /** Level from which a line of the log is a warning or an error. */
 const WARNING_LEVEL = 40;
-/** Names of variables whose values are secret. */
-const SECRET = /(_KEYS?|TOKEN|SECRET|PASSWORD)(_|$)/;
 
 /** What the bundle is made of. */
 export interface BundleSources {
@@ -70,7 +68,10 @@ export async function supportBundleOf({ environment, findings, gateway }: Bundle
 function configurationOf(environment: NodeJS.ProcessEnv): Record<string, string> {
   const shown = Object.entries(environment)
     .filter(([name, value]) => KNOWN_ENVIRONMENT_VARIABLES.has(name) && (value ?? '') !== '')
-    .map(([name, value = '']) => [name, SECRET.test(name) ? '(set)' : withoutCredentials(value)]);
+    .map(([name, value = '']) => [
+      name,
+      SECRET_ENVIRONMENT_VARIABLES.has(name) ? '(set)' : withoutCredentials(value),
+    ]);
   return Object.fromEntries(shown) as Record<string, string>;
 }
 

@@ -4,14 +4,14 @@ import { WORKER_ROLES, type WorkerRole } from './worker-roles.js';
 import type { BlobLocation } from './blob-location.js';
 import { TRACE_SAMPLERS, type SamplerName } from './samplers.js';
 import {
-  Base64Bytes,
-  Base64BytesList,
+  SecretBytes,
+  SecretBytesList,
   BlobStoreLocation,
   RequestHeaderSecret,
   CommaSeparatedWords,
   DecimalNumber,
   Description,
-  HeaderText,
+  SentHeaderSecret,
   HttpAddress,
   Integer,
   IntegerList,
@@ -41,12 +41,12 @@ export class SecretsEnvironment {
   @Description(
     'Encrypts stored secrets: upstream keys, signing secrets and headers of webhooks. `npm start` creates one under `.data/`.',
   )
-  @Base64Bytes(32)
+  @SecretBytes(32)
   ENCRYPTION_KEY!: Buffer;
   @Description(
     'Earlier encryption keys. They decrypt stored secrets but encrypt no new ones. See [Rotate the encryption key](operations.md#rotate-the-encryption-key).',
   )
-  @Base64BytesList(32)
+  @SecretBytesList(32)
   ENCRYPTION_KEYS_PREVIOUS: Buffer[] = [];
   @Description('Lowest level that is logged.')
   @OneOf('info', 'debug', 'trace', 'warn', 'error', 'fatal', 'silent')
@@ -61,7 +61,7 @@ export class CommonEnvironment extends SecretsEnvironment {
   @HttpAddressWithoutCredentials('https://messages.example.com/v1')
   UPSTREAM_BASE_URL!: string;
   @Description('API key of the account `default` at its messaging service.')
-  @HeaderText('the-key-of-your-account')
+  @SentHeaderSecret('the-key-of-your-account')
   UPSTREAM_API_KEY!: string;
   @Description('Deadline of one complete exchange with upstream, including its bodies.')
   @Integer(10_000, 1)

@@ -1,6 +1,5 @@
-import { getMetadataStorage } from 'class-validator';
 import type { Logger } from '../log/logger.js';
-import { GatewayEnvironment, WorkerEnvironment } from './environment.js';
+import { KNOWN_ENVIRONMENT_VARIABLES } from './known-variables.js';
 
 /**
  * An environment variable whose name is unknown and probably misspelled. The variable has no effect. `nearest` is the
@@ -32,15 +31,6 @@ const FOREIGN = /^(?:AWS|OTEL)_/;
  * `redis`.
  */
 const SERVICE_LINK = /_SERVICE_(HOST|PORT)(_|$)|_PORT(_\d+_(TCP|UDP|SCTP).*)?$/;
-
-/** Names of all variables of gateway and worker together, because these processes often share one environment. */
-export const KNOWN_ENVIRONMENT_VARIABLES: ReadonlySet<string> = new Set(
-  [GatewayEnvironment, WorkerEnvironment].flatMap((shape) =>
-    getMetadataStorage()
-      .getTargetValidationMetadatas(shape, '', true, false)
-      .map(({ propertyName }) => propertyName),
-  ),
-);
 
 /**
  * First words that several valid names share, such as `WEBHOOK`. An unknown name that begins with such a word

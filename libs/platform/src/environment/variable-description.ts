@@ -6,6 +6,8 @@ export interface VariableDescription {
   meaning: string;
   /** Name of another variable. The value of the described variable must not be below the value of the other. */
   notBelow?: string;
+  /** Whether nobody may see the value, for example in a support bundle. */
+  isSecret?: true;
 }
 
 const NOTHING: VariableDescription = { validText: '', meaning: '' };

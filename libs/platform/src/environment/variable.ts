@@ -39,6 +39,14 @@ function variable(validText: string, example: string, parse: (text: string) => u
   };
 }
 
+/** Returns a decorator like {@link variable}, of a variable whose value is secret. */
+function secretVariable(...parts: Parameters<typeof variable>): PropertyDecorator {
+  return (target, property) => {
+    addVariableDescriptionPart(target, property, { isSecret: true });
+    variable(...parts)(target, property);
+  };
+}
+
 function fail(): never {
   throw new Error('unreadable');
 }
@@ -145,7 +153,7 @@ export function CommaSeparatedWords(...words: readonly [string, ...string[]]): P
  * characters is still valid, and works with clients that send Latin-1.
  */
 export function RequestHeaderSecret(example: string, min: number): PropertyDecorator {
-  return variable(`text of at least ${min} printable ASCII characters`, example, (text) =>
+  return secretVariable(`text of at least ${min} printable ASCII characters`, example, (text) =>
     text.length >= min && /^[ -~\u00a0-\u00ff]*$/.test(text) ? text : fail(),
   );
 }
@@ -158,9 +166,9 @@ export function Text(example: string, min = 1): PropertyDecorator {
   );
 }
 
-/** Decorator of a variable that is sent in an HTTP header: it must have printable ASCII characters only. */
-export function HeaderText(example: string): PropertyDecorator {
-  return variable('text of printable ASCII characters', example, (text) =>
+/** Decorator of a secret that Tidings sends in an HTTP header: it must have printable ASCII characters only. */
+export function SentHeaderSecret(example: string): PropertyDecorator {
+  return secretVariable('text of printable ASCII characters', example, (text) =>
     /^[ -~]+$/.test(text) ? text : fail(),
   );
 }
@@ -199,17 +207,19 @@ export function HttpAddressWithoutCredentials(example: string): PropertyDecorato
   });
 }
 
-/** Decorator of a variable in base64 that must decode to `size` bytes. The value becomes a Buffer. */
-export function Base64Bytes(size: number): PropertyDecorator {
-  return variable(`${size} bytes in base64`, '$(openssl rand -base64 32)', (text) => bytesOf(text, size));
+/** Decorator of a secret in base64 that must decode to `size` bytes. The value becomes a Buffer. */
+export function SecretBytes(size: number): PropertyDecorator {
+  return secretVariable(`${size} bytes in base64`, '$(openssl rand -base64 32)', (text) =>
+    bytesOf(text, size),
+  );
 }
 
 /**
- * Decorator of a variable that is a list of values in base64, separated by commas. Each value must decode to
+ * Decorator of a list of secrets in base64, separated by commas. Each value must decode to
  * `bytesPerValue` bytes, and becomes a Buffer. Empty text gives an empty list.
  */
-export function Base64BytesList(bytesPerValue: number): PropertyDecorator {
-  return variable(
+export function SecretBytesList(bytesPerValue: number): PropertyDecorator {
+  return secretVariable(
     `values of ${bytesPerValue} bytes each in base64, separated by commas`,
     '$(openssl rand -base64 32)',
     (text) => (text === '' ? [] : text.split(',').map((item) => bytesOf(item.trim(), bytesPerValue))),
