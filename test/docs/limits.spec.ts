@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { MAX_ACCOUNTS } from '#accounts';
+import { MAX_EXAMINED_EVENTS } from '#events';
+import { MAX_REPLAYED_EVENTS } from '#webhooks';
 import { MAX_EXAMINED_FOR_TOKENS } from '../../apps/gateway/src/auth/contact-access.js';
 import { REPLY_MEMORY_LIMITS } from '../../apps/gateway/src/auth/reply-memory.js';
 import { TOKEN_READ_LIMITS } from '../../apps/gateway/src/contacts/upstream-reads.js';
@@ -8,7 +10,6 @@ import { LIMITS } from '../../apps/gateway/src/http/limits.js';
 import { MAX_UNFINISHED_SENDS } from '../../apps/gateway/src/messages/send-quota.js';
 import { UPLOAD_LIMITS } from '../../apps/gateway/src/messages/upload-slots.js';
 import { MAX_API_KEYS_OF_ALL_ACCOUNTS } from '../../libs/accounts/src/api-key/stored-api-key.js';
-import { MAX_REPLAYED_EVENTS } from '../../libs/webhooks/src/dispatch/event-replayer.js';
 import { read } from './pages.js';
 
 const count = (n: number): string => n.toLocaleString('en-US');
@@ -48,7 +49,10 @@ it.each([
     `at most ${count(TOKEN_READ_LIMITS.maxPerToken)} reads of a token and ${count(TOKEN_READ_LIMITS.maxPerAccountForTokens)} of the tokens of an account at a time`,
   ],
   ['unfinished sends', `may have at most ${count(MAX_UNFINISHED_SENDS)} sends together`],
-  ['examined events', `or ${count(MAX_EXAMINED_FOR_TOKENS)} with a token`],
+  [
+    'examined events',
+    `examines at most ${count(MAX_EXAMINED_EVENTS)} events, or ${count(MAX_EXAMINED_FOR_TOKENS)} with a token`,
+  ],
   ['accounts', `Limits: ${count(MAX_ACCOUNTS)} accounts,`],
   ['API keys', `${count(MAX_API_KEYS_OF_ALL_ACCOUNTS)} keys in all; 409 beyond that`],
   ['replays', `A range of more than ${count(MAX_REPLAYED_EVENTS)} events gets 400`],

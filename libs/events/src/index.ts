@@ -19,7 +19,7 @@ export {
 } from './event-type.js';
 export { appendEventsLuaArguments, type LogKeys, eventLogRedisKeys } from './redis-append.js';
 export { type ReadResult, RedisEventConsumer } from './redis-event-consumer.js';
-export { RedisEventLog } from './redis-event-log.js';
+export { MAX_EXAMINED_EVENTS, RedisEventLog } from './redis-event-log.js';
 export { RedisEventLogNotifier } from './redis-event-log-notifier.js';
 export { RedisEventLogTrimSchedule } from './redis-event-log-trim-schedule.js';
 export { parseRedisStreamEntry, type StreamEntry } from './redis-stream-entry.js';

@@ -37,7 +37,7 @@ const CHUNK_CHARACTERS = 2_000_000;
  */
 const MAX_PAGE_CHARACTERS = 8_000_000;
 /** Maximum number of log entries that one read examines, even if the filter rejects most of them. */
-const MAX_SCANNED = 5_000;
+export const MAX_EXAMINED_EVENTS = 5_000;
 const MAX_TRIMMED = 1_000;
 /** Position before the first event of a log. */
 const BEFORE_FIRST = '0-0';
@@ -235,7 +235,9 @@ function nextChunkSize(chunk: readonly LoggedEvent[]): number {
 
 /** Returns the maximum number of log entries that one read with a filter examines. */
 function maxScannedOf(filter: EventFilter): number {
-  return selectsAll(filter) ? MAX_SCANNED : Math.min(filter.maxExamined ?? MAX_SCANNED, MAX_SCANNED);
+  return selectsAll(filter)
+    ? MAX_EXAMINED_EVENTS
+    : Math.min(filter.maxExamined ?? Infinity, MAX_EXAMINED_EVENTS);
 }
 
 function lastPositionOf(events: readonly LoggedEvent[], before: string): string {

@@ -71,7 +71,12 @@ export { type DeliveryDueTimes, RedisDeliveryDueTimeReader } from './redis/redis
 export { RedisEndpointHealth } from './redis/redis-endpoint-health.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
 export { type RequestedDelivery, SingleEventDeliverer } from './dispatch/single-event-deliverer.js';
-export { EventReplayer, type ReplayRequest, ReplayTooLargeError } from './dispatch/event-replayer.js';
+export {
+  EventReplayer,
+  MAX_REPLAYED_EVENTS,
+  type ReplayRequest,
+  ReplayTooLargeError,
+} from './dispatch/event-replayer.js';
 export { type Resolver, createHostNameResolver } from './destination/resolver.js';
 export type { RetryPolicy } from './delivery/retry-policy.js';
 export { WebhookStateConflictError } from './endpoint/webhook-state-conflict.js';

@@ -2,11 +2,11 @@ import { Controller, Get, Header, Inject, Param, Query, Req, Res } from '@nestjs
 import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
-import { type EventLog, type EventPage, eventToJson, formatCursor } from '#events';
+import { type EventLog, type EventPage, eventToJson, formatCursor, MAX_EXAMINED_EVENTS } from '#events';
 import type { Authenticator } from '../auth/authenticator.js';
 import { Caller } from '../auth/caller.js';
 import { CallerLifetimes } from '../auth/caller-lifetimes.js';
-import { ContactAccess } from '../auth/contact-access.js';
+import { ContactAccess, MAX_EXAMINED_FOR_TOKENS } from '../auth/contact-access.js';
 import { SharedChecks } from '../auth/shared-checks.js';
 import { assertStillAllowed } from '../auth/still-allowed.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -53,7 +53,8 @@ export class EventsController {
     summary: 'List events, oldest first',
     description:
       'To get the next page, pass the `next` of the previous page as `after`. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins with the oldest stored event; with `last`, the list contains the newest events. ' +
-      'With a filter, one request examines at most 5,000 events (with a token, 1,000), so a page may have fewer than `limit` events, or none, while `hasMore` is true. A page also ends early if its events would exceed 8 million characters.',
+      `With a filter, one request examines at most ${MAX_EXAMINED_EVENTS.toLocaleString('en-US')} events (with a token, ${MAX_EXAMINED_FOR_TOKENS.toLocaleString('en-US')}), ` +
+      'so a page may have fewer than `limit` events, or none, while `hasMore` is true. A page also ends early if its events would exceed 8 million characters.',
   })
   @ApiOkResponse({ type: EventsReply })
   @ApiProblems('validation_failed', 'cursor_expired')

@@ -7,6 +7,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { MessageQueuedDto } from './send.dto.js';
 import { SendAcceptance } from './send-acceptance.js';
+import { MAX_UNFINISHED_SENDS } from './send-quota.js';
 
 /** Upstream's result of a send, with the id of the send. */
 interface Queued {
@@ -28,7 +29,8 @@ export class MessagesController {
     summary: 'Send a message',
     description:
       'Tidings stores the message before it responds, and relays the message to the messaging service afterwards. `GET /v1/sends/{id}` and the `send.*` events show the outcome of a send. ' +
-      'The tokens of one API key that are restricted to the same contacts may have at most 100 sends together that are `scheduled`, `queued` or `relaying`. Further requests get the status 429.',
+      `The tokens of one API key that are restricted to the same contacts may have at most ${MAX_UNFINISHED_SENDS} sends together ` +
+      'that are `scheduled`, `queued` or `relaying`. Further requests get the status 429.',
   })
   @ApiHeader({
     name: 'Idempotency-Key',

@@ -2,7 +2,12 @@ import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
-import type { DeliveryManager, EventReplayer, SingleEventDeliverer } from '#webhooks';
+import {
+  type DeliveryManager,
+  type EventReplayer,
+  MAX_REPLAYED_EVENTS,
+  type SingleEventDeliverer,
+} from '#webhooks';
 import { describeAudit } from '../audit/audit-details.js';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
@@ -85,7 +90,7 @@ export class WebhookDeliveriesController {
     operationId: 'replayWebhook',
     summary: 'Deliver past events to a webhook, again or for the first time',
     description:
-      'Only events that Tidings still stores can be replayed. One request replays at most 50,000 events; use several ' +
+      `Only events that Tidings still stores can be replayed. One request replays at most ${MAX_REPLAYED_EVENTS.toLocaleString('en-US')} events; use several ` +
       'requests to replay more. If a replay is interrupted, you can send the same request again: an event whose delivery is already pending gets no second delivery. Events that the interrupted replay has already delivered are delivered again only if you replay `all`. With `dryRun`, the deliveries are counted, but nothing is delivered.',
   })
   @ApiAcceptedResponse({ type: ReplayReply })
