@@ -127,7 +127,7 @@ export class SendView implements Send {
     type: [SendLookupDto],
     required: false,
     description:
-      'Searches for the message of the send among the messages of the recipient (look-ups). The list has at most 20 look-ups, oldest first: the first look-up and the latest 19 look-ups. A poll that found the message of the send is listed as a look-up only if Tidings did not yet know whether the messaging service had accepted the send. Sends in events and timelines do not have the field `lookups`.',
+      'Look-ups of the send among the messages of the recipient. The list has at most 20 look-ups, oldest first: the first look-up and the latest 19 look-ups. A poll that found the message of the send is listed as a look-up only if Tidings did not yet know whether the messaging service had accepted the send. Sends in events and timelines do not have the field `lookups`.',
   })
   lookups?: SendLookupDto[];
 }
