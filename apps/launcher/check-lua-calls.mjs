@@ -11,7 +11,7 @@ const ADDED = ['base'];
  * Checks all calls of scripts in libs/.
  * @returns {{ calls: number, findings: string[] }}
  */
-export function checkLuaCalls() {
+function checkLuaCalls() {
   const config = ts.getParsedCommandLineOfConfigFile(
     resolve(ROOT, 'tsconfig.json'),
     {},
@@ -99,9 +99,7 @@ function namesOf(names, tail) {
   );
 }
 
-if (process.argv[1] !== undefined && resolve(process.argv[1]) === import.meta.filename) {
-  const { calls, findings } = checkLuaCalls();
-  for (const finding of findings) console.error(finding);
-  if (findings.length > 0) process.exitCode = 1;
-  else console.log(`All ${calls} calls of Lua scripts pass the declared keys and arguments.`);
-}
+const { calls, findings } = checkLuaCalls();
+for (const finding of findings) console.error(finding);
+if (findings.length > 0) process.exitCode = 1;
+else console.log(`All ${calls} calls of Lua scripts pass the declared keys and arguments.`);

@@ -2,8 +2,9 @@ import type { AgendaWakeUps } from '#platform';
 
 /** {@link AgendaWakeUps} for tests: the test wakes the listener. */
 export class WakeUps implements AgendaWakeUps {
-  isReliable = true;
   private listener: ((inMs: number) => void) | undefined;
+
+  constructor(public isReliable = true) {}
 
   isTrusted(): boolean {
     return this.isReliable;

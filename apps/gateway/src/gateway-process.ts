@@ -52,7 +52,7 @@ export async function startGateway({ setLog, fail }: StartContext): Promise<Runn
     );
     const blobs = await openBlobStore(environment);
     const sharing = new BlobStoreSharingChecker(blobs, relayWorkers(redis, environment, instance), logger);
-    const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
+    const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, sharing);
     await blobStoreMonitor.start();
     const tracing = await startTracing('tidings-gateway', instance, environment, logger);
     const stats = openStatsRecorder(redis, environment.REDIS_KEY_PREFIX, clock, logger);

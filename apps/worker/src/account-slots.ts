@@ -60,11 +60,6 @@ export class AccountSlots {
     return true;
   }
 
-  /** Returns the number of running jobs of an account. */
-  runningOf(account: string): number {
-    return this.lines.get(account)?.running ?? 0;
-  }
-
   /** Stops starting jobs. Returns the waiting jobs so that the caller can hand them to other workers. */
   close(): WaitingJob[] {
     this.closed = true;

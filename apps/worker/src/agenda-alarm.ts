@@ -31,12 +31,12 @@ export class AgendaAlarm {
 
   constructor(
     private readonly limits: AlarmLimits,
-    private readonly wakeUps?: AgendaWakeUps,
+    private readonly wakeUps: AgendaWakeUps,
   ) {}
 
   /** Listens to wake-ups from now on. */
   start(): void {
-    this.wakeUps?.listen((inMs) => {
+    this.wakeUps.listen((inMs) => {
       this.within(inMs);
     });
   }
@@ -73,6 +73,6 @@ export class AgendaAlarm {
 
   private maxWaitMs(): number {
     const { untrustedMs, trustedMs = MAX_WAIT_MS } = this.limits;
-    return this.wakeUps?.isTrusted() === true ? trustedMs : untrustedMs;
+    return this.wakeUps.isTrusted() ? trustedMs : untrustedMs;
   }
 }

@@ -13,7 +13,12 @@ interface ScheduleOptions {
   wakeUps?: WakeUps;
 }
 
-function scheduleOf({ run, survey = () => Promise.resolve({}), logLines = [], wakeUps }: ScheduleOptions): {
+function scheduleOf({
+  run,
+  survey = () => Promise.resolve({}),
+  logLines = [],
+  wakeUps = new WakeUps(false),
+}: ScheduleOptions): {
   schedule: RoundSchedule;
   agenda: MemoryAgenda;
   due: (...accounts: string[]) => Promise<void>;
@@ -213,7 +218,7 @@ it('the scheduler of periodic work frees Redis memory while Redis is full, altho
   };
   const role = { tickMs: 250, rounds: {}, survey: () => Promise.resolve({}), relief };
   const logger = createLogger('test', 'silent');
-  const schedule = new RoundSchedule(agenda, role, logger);
+  const schedule = new RoundSchedule(agenda, role, logger, new WakeUps(false));
   schedule.added('a', true);
   schedule.added('b', true);
   schedule.start();
@@ -238,7 +243,7 @@ it('the scheduler of periodic work frees the memory of all other accounts while 
   };
   const role = { tickMs: 250, rounds: {}, survey: () => Promise.resolve({}), relief };
   const logger = createLogger('test', 'warn', { write: (line) => logLines.push(line) });
-  const schedule = new RoundSchedule(new MemoryAgenda(), role, logger);
+  const schedule = new RoundSchedule(new MemoryAgenda(), role, logger, new WakeUps(false));
   for (const account of ['a', 'broken', 'b']) schedule.added(account, true);
   schedule.start();
   await jest.advanceTimersByTimeAsync(6_000);
@@ -277,7 +282,12 @@ it('the scheduler of periodic work frees the memory of each account once after R
     },
   };
   const role = { tickMs: 250, rounds: {}, survey: () => Promise.resolve({}), relief };
-  const schedule = new RoundSchedule(new MemoryAgenda(), role, createLogger('test', 'silent'));
+  const schedule = new RoundSchedule(
+    new MemoryAgenda(),
+    role,
+    createLogger('test', 'silent'),
+    new WakeUps(false),
+  );
   schedule.added('a', true);
   schedule.start();
   await jest.advanceTimersByTimeAsync(600_000);

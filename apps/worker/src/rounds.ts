@@ -101,7 +101,7 @@ export class RoundSchedule implements AccountFollower {
     private readonly agenda: Agenda,
     private readonly role: RoleRounds,
     private readonly logger: Logger,
-    wakeUps?: AgendaWakeUps,
+    wakeUps: AgendaWakeUps,
   ) {
     this.alarm = new AgendaAlarm({ untrustedMs: role.tickMs }, wakeUps);
   }

@@ -56,7 +56,7 @@ export async function startWorker({ setLog, fail }: StartContext): Promise<Runni
     const sharing = environment.WORKER_ROLES.includes('relay')
       ? new BlobStoreSharingChecker(blobs, gatewayPeers(redis, environment, instance), logger)
       : undefined;
-    const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, undefined, sharing);
+    const blobStoreMonitor = new BlobStoreMonitor(blobs, logger, sharing);
     await blobStoreMonitor.start();
     const stats = openStatsRecorder(redis, environment.REDIS_KEY_PREFIX, clock, logger);
     const metrics = new WorkerMetrics(redis, clock, stats);

@@ -54,7 +54,6 @@ export { RedisAccountEraser } from './redis/redis-account-eraser.js';
 export { RedisAccountStore } from './redis/redis-account-store.js';
 export { RedisApiKeyStore } from './redis/redis-api-key-store.js';
 export {
-  createAccountDirectoryFromEnvironment,
   createAccountRegistry,
   createAccountDirectory,
   createApiKeyRegistry,

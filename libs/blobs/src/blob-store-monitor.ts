@@ -20,18 +20,18 @@ export class BlobStoreMonitor {
   private running: Promise<void> | undefined;
 
   /**
-   * @param everyMs interval between two checks, in milliseconds
    * @param sharing checks whether processes share the blob store; absent in a process that neither stores nor
    * relays files
+   * @param everyMs interval between two checks, in milliseconds
    */
   constructor(
     private readonly blobs: Pick<BlobStore, 'check'>,
     private readonly logger: Logger,
-    private readonly everyMs = CHECK_INTERVAL_MS,
     private readonly sharing?: Pick<
       BlobStoreSharingChecker,
       'check' | 'removeMark' | 'unseenPeers' | 'isConfirmed'
     >,
+    private readonly everyMs = CHECK_INTERVAL_MS,
     private readonly timeoutMs = CHECK_TIMEOUT_MS,
   ) {}
 

@@ -17,10 +17,11 @@ export type RedisServerSearch =
 /**
  * Searches the PATH for `redis-server` or `valkey-server`, version 7.0 or newer. Returns the first suitable program.
  */
-export async function findRedisServer(path = process.env['PATH'] ?? ''): Promise<RedisServerSearch> {
+export async function findRedisServer(): Promise<RedisServerSearch> {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((part) => part !== '');
   const unfit: string[] = [];
   for (const name of NAMES) {
-    for (const folder of path.split(delimiter).filter((part) => part !== '')) {
+    for (const folder of folders) {
       const program = join(folder, name);
       if (!(await isProgram(program))) continue;
       const version = await versionOf(program);

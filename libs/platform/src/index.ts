@@ -77,12 +77,7 @@ export {
 } from './process/process-lifecycle.js';
 export { type QueueName, type QueuePayloads, queueRedisKeyPrefix } from './queue/queues.js';
 export { parseRedisAddress, type RedisAddress } from './environment/redis-address.js';
-export {
-  closeRedis,
-  openRedis,
-  REDIS_COMMAND_TIMEOUT_MS,
-  type RedisClient,
-} from './redis/redis-connection.js';
+export { closeRedis, openRedis, type RedisClient } from './redis/redis-connection.js';
 export {
   okOrDegradedReadiness,
   type Readiness,

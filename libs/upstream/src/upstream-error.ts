@@ -130,8 +130,8 @@ export class UpstreamRequestNotSentError extends UpstreamError {
 
 /** The request was not sent, because upstream is unavailable for this account: it is down or refuses the account. */
 export class UpstreamUnavailableError extends UpstreamError {
-  constructor(reason: string, options?: ErrorOptions) {
-    super('UpstreamUnavailableError', `requests to upstream are held: ${reason}`, options);
+  constructor(reason: string) {
+    super('UpstreamUnavailableError', `requests to upstream are held: ${reason}`);
   }
 
   override get logMessage(): string {

@@ -284,7 +284,7 @@ describe('the periodic check of a blob store', () => {
       checks += 1;
       return fault === undefined ? Promise.resolve() : Promise.reject(fault);
     };
-    const watch = new BlobStoreMonitor(store, logger, 5);
+    const watch = new BlobStoreMonitor(store, logger, undefined, 5);
     await watch.start();
     try {
       expect(watch.fault).toBe('The blob store cannot be used: the disk is read-only');
@@ -311,7 +311,7 @@ describe('the periodic check of a blob store', () => {
         running -= 1;
       },
     };
-    const watch = new BlobStoreMonitor(store, createLogger('test', 'silent'), 5, undefined, 20);
+    const watch = new BlobStoreMonitor(store, createLogger('test', 'silent'), undefined, 5, 20);
     await watch.start();
     try {
       expect(watch.fault).toBe('checking the blob store took longer than 20 ms');

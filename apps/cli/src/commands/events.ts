@@ -92,7 +92,7 @@ export function noteCursor(output: Output, after: string): void {
 }
 
 /** Prints an event on one line. */
-export function printEvent(output: Output, event: Event): void {
+function printEvent(output: Output, event: Event): void {
   const { timestamp, type } = event;
   output.result(event, () => {
     const time = output.styled('quiet', timestamp.slice(11, 23));

@@ -54,7 +54,7 @@ function isTemporary(error: unknown): boolean {
 }
 
 /** Describes the state of an account in some ten lines. */
-export function statusLines(status: Status, output: Output): string[] {
+function statusLines(status: Status, output: Output): string[] {
   const { readiness, upstream, sends, poller, deliveries } = status;
   const isOk = readiness.status === 'ok';
   const { detectionDelay: delay, budget } = poller;

@@ -3,8 +3,9 @@ const DAY_OF_YEAR = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' });
 const DAY_MS = 86_400_000;
 
 /** Returns the name of the day of a time, in the reader's zone. */
-export function dayText(at: string | null, now = new Date()): string {
+export function dayText(at: string | null): string {
   if (at === null) return 'Without a time';
+  const now = new Date();
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return 'Without a time';
   const days = Math.round((startOfDay(now) - startOfDay(time)) / DAY_MS);

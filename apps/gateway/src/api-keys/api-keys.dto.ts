@@ -24,7 +24,7 @@ export class CreateApiKeyDto {
   account!: string;
 
   @ApiProperty({ example: 'Order service' })
-  @TextOf(1, 200)
+  @TextOf(200)
   name!: string;
 
   @ApiProperty({ example: ['messages:send'] })

@@ -23,7 +23,7 @@ export class ConversationsQuery {
     example: 'ada',
   })
   @Optional()
-  @TextOf(1, 200)
+  @TextOf(200)
   q?: string;
 }
 
@@ -53,6 +53,6 @@ export class SeenDto {
       'Id of the last message that was seen. Inbound messages of the conversation that are earlier than `upTo` count as seen too.',
     example: 'msg_f5124f487dbe7ba5',
   })
-  @TextOf(1, 512)
+  @TextOf(512)
   upTo!: string;
 }

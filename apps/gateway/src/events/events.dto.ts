@@ -12,21 +12,21 @@ const TYPES_LIMIT = `Event types or patterns, at most ${MAX_TYPES}, separated by
 class FilterQuery {
   @ApiProperty({ description: 'Returns only events of this contact.' })
   @Optional()
-  @TextOf(1, 512)
+  @TextOf(512)
   contactId?: string;
 
   @ApiProperty({
     description: 'Returns only `message.*` events of this message.',
   })
   @Optional()
-  @TextOf(1, 512)
+  @TextOf(512)
   messageId?: string;
 
   @ApiProperty({
     description: 'Returns only events of this send: its `send.*` events, and the events of its message.',
   })
   @Optional()
-  @TextOf(1, 100)
+  @TextOf(100)
   sendId?: string;
 }
 

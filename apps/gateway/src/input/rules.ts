@@ -64,21 +64,19 @@ export function hasUnstorable(text: string): boolean {
   return UNSTORABLE.test(text);
 }
 
-/** Decorator: text of `min` to `max` characters. */
-export function TextOf(min: number, max: number): PropertyDecorator {
+/** Decorator: text of 1 to `max` characters. */
+export function TextOf(max: number): PropertyDecorator {
   return rule(
     'text',
-    `must be text of ${min} to ${max} characters without NUL or unpaired surrogates`,
-    (value) => typeof value === 'string' && hasLength(value, min, max) && !UNSTORABLE.test(value),
-    { type: 'string', minLength: min, maxLength: max },
+    `must be text of 1 to ${max} characters without NUL or unpaired surrogates`,
+    (value) => typeof value === 'string' && hasLength(value, max) && !UNSTORABLE.test(value),
+    { type: 'string', minLength: 1, maxLength: max },
   );
 }
 
 /** Counts characters as JSON Schema does: an emoji is one character, although it takes two UTF-16 code units. */
-function hasLength(text: string, min: number, max: number): boolean {
-  if (text.length < min || text.length > 2 * max) return false;
-  const { length } = Array.from(text);
-  return length >= min && length <= max;
+function hasLength(text: string, max: number): boolean {
+  return text.length > 0 && text.length <= 2 * max && Array.from(text).length <= max;
 }
 
 /** Decorator: a text that matches a pattern. */
@@ -169,7 +167,7 @@ export function ListOf(
       value.every(
         (text) =>
           typeof text === 'string' &&
-          hasLength(text, 1, maxLength ?? Infinity) &&
+          hasLength(text, maxLength ?? Infinity) &&
           !UNSTORABLE.test(text) &&
           holds(text),
       ),

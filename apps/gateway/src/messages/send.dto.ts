@@ -4,7 +4,7 @@ import { parseInstant } from '../input/instant.js';
 import { Instant, Optional, PhoneNumber, rule, TextMatching, TextOf, WebAddress } from '../input/rules.js';
 
 /** Maximum length of a message text, in characters. */
-export const MAX_MESSAGE_LENGTH = 65_536;
+const MAX_MESSAGE_LENGTH = 65_536;
 const MAX_METADATA_BYTES = 2_048;
 
 /** The fields of a send request, as JSON or as a form. */
@@ -32,7 +32,7 @@ export class SendDto {
     example: 'Your parcel is here.',
   })
   @Optional()
-  @TextOf(1, MAX_MESSAGE_LENGTH)
+  @TextOf(MAX_MESSAGE_LENGTH)
   message?: string;
 
   @ApiProperty({
@@ -48,7 +48,7 @@ export class SendDto {
     example: 'order-1041',
   })
   @Optional()
-  @TextOf(1, 128)
+  @TextOf(128)
   reference?: string;
 
   @ApiProperty({

@@ -13,7 +13,7 @@ export class SendsQuery {
     description: 'Returns only sends with this `reference`.',
   })
   @Optional()
-  @TextOf(1, 128)
+  @TextOf(128)
   reference?: string;
 
   @ApiProperty({ example: '+14155550123' })

@@ -29,7 +29,7 @@ export class DeliveriesQuery {
 
   @ApiProperty({ description: 'Returns only deliveries of this event: at most one per webhook.' })
   @Optional()
-  @TextOf(1, 100)
+  @TextOf(100)
   eventId?: string;
 
   @ApiProperty({ default: 20 })
@@ -59,7 +59,7 @@ export class AllDeliveriesQuery extends DeliveriesQuery {
 
   @ApiProperty({ description: 'Returns only deliveries to this webhook.' })
   @Optional()
-  @TextOf(1, 100)
+  @TextOf(100)
   webhookId?: string;
 }
 
@@ -210,7 +210,7 @@ export class NewDeliveryDto {
     example: 'evt_8d0c3f9a4b5e6d7c8b9a0f1e2d3c4b5a69788796',
     description: 'Id of the event to deliver. The event must still be in the event log.',
   })
-  @TextOf(1, 100)
+  @TextOf(100)
   eventId!: string;
 }
 

@@ -44,7 +44,7 @@ const ContactIds = (): PropertyDecorator =>
     ),
   );
 const Description = (): PropertyDecorator =>
-  applyDecorators(TextOf(1, 500), ApiProperty({ example: 'Order service' }));
+  applyDecorators(TextOf(500), ApiProperty({ example: 'Order service' }));
 const Headers = (): PropertyDecorator =>
   applyDecorators(
     ruleWithFault('headers', describeInvalidHeaders),

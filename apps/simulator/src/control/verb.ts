@@ -20,9 +20,9 @@ const IDS = listOf(ID, '', 1);
  * Returns a contact, including deleted and hidden ones.
  * @throws NotFound
  */
-export function contactNamed(core: SimulatorCore, id: string, field = 'contactId'): Contact {
+export function contactNamed(core: SimulatorCore, id: string): Contact {
   const contact = core.world.contacts.find(id);
-  if (contact === undefined) throw new NotFound(field, 'contact');
+  if (contact === undefined) throw new NotFound('contactId', 'contact');
   return contact;
 }
 
@@ -30,9 +30,9 @@ export function contactNamed(core: SimulatorCore, id: string, field = 'contactId
  * Returns a message, including deleted and pending ones.
  * @throws NotFound
  */
-export function messageNamed(core: SimulatorCore, id: string, field = 'id'): Message {
+export function messageNamed(core: SimulatorCore, id: string): Message {
   const message = core.world.messages.find(id);
-  if (message === undefined) throw new NotFound(field, 'message');
+  if (message === undefined) throw new NotFound('id', 'message');
   return message;
 }
 

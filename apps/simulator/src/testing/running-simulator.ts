@@ -18,7 +18,7 @@ export interface RunningSimulator {
 }
 
 /** Settings without delays. */
-export const NO_DELAYS: Partial<Settings> = { sendVisibleDelayMs: 0, deliveredDelayMs: 0, readDelayMs: 0 };
+const NO_DELAYS: Partial<Settings> = { sendVisibleDelayMs: 0, deliveredDelayMs: 0, readDelayMs: 0 };
 
 /** Starts a simulator. Delays are zero unless the options set them. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<RunningSimulator> {

@@ -19,7 +19,7 @@ beforeEach(() => {
   start();
 });
 
-function start(wakeUps?: WakeUps): void {
+function start(wakeUps = new WakeUps(false)): void {
   const agenda = {
     claimDue: (): Promise<DueTasks> => {
       agendaReads += 1;

@@ -28,7 +28,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly rounds: Pick<PeriodicRelayTasks, 'promote'>,
     private readonly agenda: Pick<Agenda, 'claimDue' | 'complete'>,
     private readonly logger: Logger,
-    wakeUps?: AgendaWakeUps,
+    wakeUps: AgendaWakeUps,
     limits: AlarmLimits = { untrustedMs: UNTRUSTED_MS, trustedMs: SCHEDULED_SENDS_CHECK_INTERVAL_MS },
   ) {
     this.alarm = new AgendaAlarm(limits, wakeUps);

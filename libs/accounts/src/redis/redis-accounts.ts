@@ -110,7 +110,7 @@ export function createApiKeyRegistry(
 }
 
 /** Returns a directory with one account: `default`, which the environment variables define. */
-export function createAccountDirectoryFromEnvironment(environment: CommonEnvironment): FixedAccountDirectory {
+function createAccountDirectoryFromEnvironment(environment: CommonEnvironment): FixedAccountDirectory {
   return new FixedAccountDirectory([
     {
       id: DEFAULT_ACCOUNT_ID,

@@ -159,7 +159,7 @@ function mustChangeAlone(
   return carriers < THRESHOLDS.samples && FINGERPRINT_FIELDS[field] === 'other';
 }
 
-export function mutedFieldsOf(volatility: VolatileMessageFields): FieldSet {
+function mutedFieldsOf(volatility: VolatileMessageFields): FieldSet {
   let muted = 0;
   for (const [field, streak] of volatility) if (streak.muted) muted |= 1 << field;
   return muted;

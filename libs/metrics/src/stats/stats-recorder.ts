@@ -61,7 +61,6 @@ export class StatsRecorder implements StatsCounter {
     private readonly clock: Clock,
     private readonly readBacklog: ReadBacklog,
     private readonly logger: Logger,
-    private readonly writeAfterMs = WRITE_AFTER_MS,
   ) {}
 
   add(account: string, counts: Partial<MinuteCounts>, at = this.clock.now()): void {
@@ -110,7 +109,7 @@ export class StatsRecorder implements StatsCounter {
         this.writing = undefined;
         if (this.counts.size > 0) this.writeLater();
       });
-    }, this.writeAfterMs).unref();
+    }, WRITE_AFTER_MS).unref();
   }
 
   /** Writes all counts. Does not reject: counts that cannot be written are dropped. */

@@ -120,7 +120,7 @@ export class CommonEnvironment extends SecretsEnvironment {
   @Description(
     'Token that may read `/metrics` from everywhere, as `Authorization: Bearer <token>`. An API key with the scope `admin` may do so too.',
   )
-  @RequestHeaderSecret('a-long-random-token', 16)
+  @RequestHeaderSecret('a-long-random-token')
   METRICS_TOKEN = '';
   @Description(
     'Address of an OpenTelemetry collector, which receives the traces over OTLP (HTTP, protobuf). Empty: no traces. `OTEL_EXPORTER_OTLP_HEADERS` adds headers, for example a key.',
@@ -144,7 +144,7 @@ export class GatewayEnvironment extends CommonEnvironment {
   @Description(
     'The first API key. It belongs to the account `default` and has every scope. `npm start` creates and prints one.',
   )
-  @RequestHeaderSecret('a-long-random-key', 16)
+  @RequestHeaderSecret('a-long-random-key')
   API_KEY!: string;
   @Description('Address on which the gateway listens; `0.0.0.0` in the Docker image.')
   @Text('127.0.0.1')

@@ -56,6 +56,9 @@ function parseInteger(text: string, min: number, max: number): number {
   return /^-?\d+$/.test(text) && value >= min && value <= max ? value : fail();
 }
 
+/** Minimum length of a secret that callers send, in characters. */
+const MIN_SECRET_LENGTH = 16;
+
 /** Maximum delay of a timer in Node.js, in milliseconds. */
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -147,22 +150,23 @@ export function CommaSeparatedWords(...words: readonly [string, ...string[]]): P
 }
 
 /**
- * Decorator of a secret that callers send in an HTTP header, with at least `min` characters. Node.js decodes headers
+ * Decorator of a secret that callers send in an HTTP header, with at least 16 characters. Node.js decodes headers
  * as Latin-1, so a secret with any character outside of Latin-1 would never match and is invalid. The error message
  * asks for ASCII only, because many clients send the other characters of Latin-1 as UTF-8. A secret with such
  * characters is still valid, and works with clients that send Latin-1.
  */
-export function RequestHeaderSecret(example: string, min: number): PropertyDecorator {
-  return secretVariable(`text of at least ${min} printable ASCII characters`, example, (text) =>
-    text.length >= min && /^[ -~\u00a0-\u00ff]*$/.test(text) ? text : fail(),
+export function RequestHeaderSecret(example: string): PropertyDecorator {
+  return secretVariable(
+    `text of at least ${MIN_SECRET_LENGTH} printable ASCII characters`,
+    example,
+    (text) => (text.length >= MIN_SECRET_LENGTH && /^[ -~\u00a0-\u00ff]*$/.test(text) ? text : fail()),
   );
 }
 
-/** Decorator of a variable that must have at least `min` characters and no control characters. */
-export function Text(example: string, min = 1): PropertyDecorator {
-  const validText = min === 1 ? 'non-empty text' : `text of at least ${min} characters`;
-  return variable(`${validText} without control characters`, example, (text) =>
-    text.length >= min && !/\p{Cc}/u.test(text) ? text : fail(),
+/** Decorator of a variable that must be non-empty text without control characters. */
+export function Text(example: string): PropertyDecorator {
+  return variable('non-empty text without control characters', example, (text) =>
+    text.length > 0 && !/\p{Cc}/u.test(text) ? text : fail(),
   );
 }
 

@@ -22,7 +22,9 @@ export type RedisBehaviour = 'failFast' | 'patient';
  * Maximum duration of a `failFast` command, in milliseconds. The API promises an answer within two seconds. A
  * busy process needs the rest of that time to reject many callers at once.
  */
-export const REDIS_COMMAND_TIMEOUT_MS = 1_000;
+const COMMAND_TIMEOUT_MS = 1_000;
+/** Time in which Redis must answer QUIT, in milliseconds. */
+const QUIT_TIMEOUT_MS = 1_000;
 
 /**
  * If a server that must reply sends nothing for this time, in milliseconds, the connection is closed. After a
@@ -85,7 +87,7 @@ function optionsFor(behaviour: RedisBehaviour): ConnectionOptions {
         maxRetriesPerRequest: 0,
         enableOfflineQueue: false,
         autoResendUnfulfilledCommands: false,
-        commandTimeout: REDIS_COMMAND_TIMEOUT_MS,
+        commandTimeout: COMMAND_TIMEOUT_MS,
       };
 }
 
@@ -148,14 +150,11 @@ function connect(address: RedisAddress, behaviour: RedisBehaviour, options: Conn
   }
 }
 
-/**
- * Closes a connection with QUIT if Redis answers within `deadlineMs` milliseconds, and otherwise by
- * disconnecting.
- */
-export async function closeRedis(client: RedisClient, deadlineMs = 1_000): Promise<void> {
+/** Closes a connection with QUIT if Redis answers within a second, and otherwise by disconnecting. */
+export async function closeRedis(client: RedisClient): Promise<void> {
   try {
     // The promise of QUIT may never settle if Redis is unreachable.
-    await withDeadline(client.quit(), deadlineMs, 'QUIT');
+    await withDeadline(client.quit(), QUIT_TIMEOUT_MS, 'QUIT');
   } catch {
     // Redis does not answer, so the connection is closed without QUIT.
   }

@@ -7,7 +7,7 @@ import { parseListElement } from './reply-json.js';
 /** Maximum size of a contact list, in bytes; see also {@link MAX_CONTACT_LIST_ELEMENTS}. */
 export const MAX_CONTACT_LIST_BYTES = 256 * 1024 * 1024;
 /** Maximum number of elements in a contact list. */
-export const MAX_CONTACT_LIST_ELEMENTS = 1_000_000;
+const MAX_CONTACT_LIST_ELEMENTS = 1_000_000;
 
 /** Receives the contacts of a contact list one by one, while the list is being read. */
 export interface ContactReader {

@@ -5,7 +5,7 @@ import { UpstreamReplyUnreadableError, UpstreamReplyTooLargeError } from '../ups
  * Maximum nesting depth of a list's element. A deeper element counts as unreadable, because recursive code
  * would run out of stack.
  */
-export const MAX_JSON_DEPTH = 64;
+const MAX_JSON_DEPTH = 64;
 /**
  * Maximum size of a list's element, in bytes; a larger element counts as unreadable. It is also the maximum
  * size of all the text outside the lists; if that text is larger, the reply is rejected.
