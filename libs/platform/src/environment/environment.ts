@@ -75,16 +75,6 @@ export class CommonEnvironment extends SecretsEnvironment {
   @Description('Time for which an event is kept.')
   @Integer(168, 1, 87_600)
   EVENT_RETENTION_HOURS = 168;
-  @Description(
-    'Max number of events that are kept per account. An event that is not dispatched yet is never removed.',
-  )
-  @Integer(1_000_000, 1)
-  EVENT_RETENTION_MAX = 1_000_000;
-  @Description(
-    'Max time until a send is relayed, from its acceptance, its `sendAt`, or its last resend. Then it ends as `expired`, or as `unknown` if upstream may have it.',
-  )
-  @Integer(86_400, 1)
-  SEND_MAX_AGE_SECONDS = 86_400;
 
   @Description(
     'Private networks that webhooks may reach, also with `http://`: the networks of your webhook receivers. `npm start` sets `127.0.0.0/8,::1/128`.',
@@ -216,6 +206,17 @@ export class WorkerEnvironment extends CommonEnvironment {
   @OneOf('silent', 'emit')
   POLL_BASELINE: 'silent' | 'emit' = 'silent';
 
+  @Description(
+    'Max number of events that are kept per account. An event that is not dispatched yet is never removed.',
+  )
+  @Integer(1_000_000, 1)
+  EVENT_RETENTION_MAX = 1_000_000;
+
+  @Description(
+    'Max time until a send is relayed, from its acceptance, its `sendAt`, or its last resend. Then it ends as `expired`, or as `unknown` if upstream may have it.',
+  )
+  @Integer(86_400, 1)
+  SEND_MAX_AGE_SECONDS = 86_400;
   @Description(
     'Waits between the attempts of a send that are safe to repeat. The last wait is repeated until the send expires.',
   )
