@@ -109,6 +109,25 @@ describe('The OpenAPI document', () => {
     expect(named.length).toBeGreaterThan(0);
     for (const name of named) expect(components.schemas).toHaveProperty(String(name));
   });
+
+  it('lets callers set every field of a webhook that is not read-only, when they create it and later', async () => {
+    const { schemas } = (await document()).components;
+    const fieldsOf = (schema: string): string[] => {
+      const { properties } = schemas[schema] as { properties: object };
+      return Object.keys(properties).sort();
+    };
+    const readOnly = [
+      'id',
+      'disabledReason',
+      'createdAt',
+      'updatedAt',
+      'failingSince',
+      'lastSuccessAt',
+      'pending',
+    ];
+    const settable = fieldsOf('Webhook').filter((name) => !readOnly.includes(name));
+    expect([fieldsOf('NewWebhook'), fieldsOf('WebhookChanges')]).toEqual([settable, settable]);
+  });
 });
 
 describe('The webhooks section of the OpenAPI document', () => {
