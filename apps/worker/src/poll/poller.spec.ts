@@ -204,6 +204,27 @@ describe('a worker that polls an account with contacts due for polling', () => {
     await eventually('the free slot is used', () => contacts.started.length > 15);
   });
 
+  it('claims as many contacts in one step as slots are free, as long as every claim finds a contact', async () => {
+    const steps: number[] = [];
+    const claim = contacts.claim.bind(contacts);
+    let claims = 0;
+    contacts.claim = () => {
+      if (claims === 0)
+        queueMicrotask(() => {
+          steps.push(claims);
+          claims = 0;
+        });
+      claims += 1;
+      return claim();
+    };
+    start(contacts, 20);
+    await settle();
+    expect(steps).toEqual([1, 2, 4, 3]);
+    for (let read = 0; read < 6; read += 1) contacts.endRead(`c_${read}`);
+    await eventually('more contacts are claimed', () => steps.length > 4);
+    expect(steps[4]).toBe(6);
+  });
+
   it('also reads the older messages of a contact if the poll queue requests a deep read', async () => {
     contacts = new FakeQueue([['d', 'deep']]);
     start();

@@ -156,15 +156,6 @@ export class Poller {
     const { hints } = loop;
     let [rate, knownAt, claims] = [0, -Infinity, 1];
     while (!this.isStopping()) {
-      if (this.reads.freeSlots(account) < 1) {
-        // A read that ends wakes only the loop of its own account. The pause is therefore short: a read of another
-        // account may free a slot.
-        hints.clear();
-        await hints.pause(MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
-        // Wait one turn of the event loop, so that other reads that end in the same turn have also freed their slots.
-        await nextTurn();
-        continue;
-      }
       if (performance.now() - knownAt > ACCOUNT_CACHE_MS) {
         const found = await this.parts.accounts.find(account);
         // While upstream is unavailable, reads would only fail. Due contacts stay due.
@@ -174,19 +165,36 @@ export class Poller {
       }
       if (this.isStopping()) return undefined;
       hints.clear();
+      const slots = this.reads.freeSlots(account);
+      if (slots < 1) {
+        await this.waitForSlot(account, hints);
+        continue;
+      }
       const { nextDue } = loop;
       delete loop.nextDue;
       const isIdle = nextDue?.nextDueInMs !== undefined && nextDue.nextDueInMs > 0;
+      const wanted = Math.min(claims, slots);
       const { reply, count } = isIdle
         ? { reply: nextDue, count: 0 }
-        : await this.claimAndBegin(account, rate, Math.min(claims, this.reads.freeSlots(account)));
-      // If every claim found a contact, the next step makes twice as many claims.
-      claims = count === claims ? Math.min(2 * claims, MAX_CLAIMS) : 1;
+        : await this.claimAndBegin(account, rate, wanted);
+      // As long as every claim finds a contact, the next claims are twice as many.
+      claims = count === wanted ? Math.min(2 * claims, MAX_CLAIMS) : 1;
       if ('waitMs' in reply)
         await pause(Math.min(reply.waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS), this.stopping.signal);
       else if (!(await this.waitForDue(account, loop, reply))) return reply.nextDueInMs;
     }
     return undefined;
+  }
+
+  /** Waits until the account may start a read. Meanwhile it costs no request to Redis. */
+  private async waitForSlot(account: string, hints: Hints): Promise<void> {
+    do {
+      // A read that ends wakes the loop of its account. The pause covers slots freed by other accounts.
+      hints.clear();
+      await hints.pause(MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
+      // Other reads that end in the same turn of the event loop free their slots too.
+      await nextTurn();
+    } while (!this.isStopping() && this.reads.freeSlots(account) < 1);
   }
 
   /**
