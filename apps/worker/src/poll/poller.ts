@@ -1,19 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AccountNotFoundError, type AccountDirectory } from '#accounts';
-import type { ClaimedRead, ClaimReply, NextDue, PollAgenda, PollQueue, PollOutcome } from '#feed';
-import { type Logger, logMessageOf, pause } from '#platform';
-import {
-  type AdaptiveBudget,
-  BudgetExhaustedError,
-  MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
-  UpstreamError,
-  type UpstreamHealth,
-  UpstreamStatusError,
-  UpstreamUnavailableError,
-} from '#upstream';
+import type { ClaimReply, NextDue, PollAgenda, PollQueue } from '#feed';
+import { pause } from '#platform';
+import { MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, type UpstreamHealth } from '#upstream';
+import { ClaimedContactReads, type ClaimedReadParts } from './claimed-contact-reads.js';
 import { Hints } from './hints.js';
-import type { ClaimedContactReader } from './poll-ports.js';
 import { RunningReads } from './running-reads.js';
 
 /**
@@ -31,8 +23,6 @@ const MAX_CLAIMS = 64;
 /** Lifetime of the cached account settings and outage state, in milliseconds. */
 const ACCOUNT_CACHE_MS = 250;
 
-type Claimed = Extract<ClaimReply, { claimed: unknown }>;
-
 /** The claim loop of one account. It ends when no contact is due. */
 interface ClaimLoop {
   hints: Hints;
@@ -49,14 +39,11 @@ interface ClaimLoop {
 }
 
 /** Dependencies of the poller. */
-export interface PollerParts {
+export interface PollerParts extends ClaimedReadParts {
   queue: PollQueue;
-  contacts: ClaimedContactReader;
   agenda: PollAgenda;
   accounts: Pick<AccountDirectory, 'find'>;
   health: Pick<UpstreamHealth, 'outage'>;
-  budget: Pick<AdaptiveBudget, 'returnToken'>;
-  logger: Logger;
 }
 
 /**
@@ -67,6 +54,7 @@ export interface PollerParts {
 export class Poller {
   private readonly loops = new Map<string, ClaimLoop>();
   private readonly reads: RunningReads;
+  private readonly claimed: ClaimedContactReads;
   private readonly stopping = new AbortController();
 
   constructor(
@@ -74,6 +62,7 @@ export class Poller {
     maxReads = MAX_READS,
   ) {
     this.reads = new RunningReads(maxReads, parts.queue, parts.logger);
+    this.claimed = new ClaimedContactReads(parts, this.reads, this.stopping.signal);
     // The loop of each account that waits for a token listens to this signal. Node would take more than ten listeners
     // for a leak and print a warning.
     setMaxListeners(0, this.stopping.signal);
@@ -208,8 +197,11 @@ export class Poller {
   ): Promise<{ reply: ClaimReply; count: number }> {
     const calls = Array.from({ length: count }, () => this.parts.queue.claim(account, rate));
     const replies = await Promise.all(calls);
-    const claimed = replies.filter((reply): reply is Claimed => 'claimed' in reply);
-    for (const claim of claimed) this.begin(account, rate, claim);
+    const claimed = replies.filter((reply) => 'claimed' in reply);
+    for (const claim of claimed)
+      void this.claimed.start(account, rate, claim).then((next) => {
+        this.readEnded(account, next);
+      });
     return { reply: replies.at(-1) ?? {}, count: claimed.length };
   }
 
@@ -239,39 +231,6 @@ export class Poller {
     return this.stopping.signal.aborted;
   }
 
-  private begin(
-    account: string,
-    rate: number,
-    { claimed, tokenRequestedAt, availableForPolls }: Claimed,
-  ): void {
-    const { kind, lease, isUpstreamAvailable, state } = claimed;
-    const ending = new AbortController();
-    const read: ClaimedRead = {
-      ...{ kind, availableForPolls, tokenRequestedAt, signal: ending.signal },
-      ...{ lease, isLeaseRenewed: true, isUpstreamAvailable },
-      ...(state === undefined ? {} : { state }),
-    };
-    const ended = this.reads.start(account, { claim: claimed, read, ending }, async (): Promise<NextDue> => {
-      try {
-        const how = await this.read(account, claimed.contactId, read);
-        if (read.tokenRequestedAt !== undefined) await this.parts.budget.returnToken(account, rate);
-        if (read.ended !== undefined) return read.ended;
-        read.isLeaseRenewed = false;
-        if (how !== undefined) return await this.parts.queue.end(account, claimed, how);
-      } catch (error) {
-        // The lease of the claim will expire.
-        this.parts.logger.warn(
-          { account, contactId: claimed.contactId, err: error },
-          'could not store that a poll ended; the contact is polled again when its lease expires',
-        );
-      }
-      return {};
-    });
-    void ended.then((next) => {
-      this.readEnded(account, next);
-    });
-  }
-
   /** Wakes the loop of the account: the contact may be due again soon, or its slot serves another contact. */
   private readEnded(account: string, next: NextDue): void {
     const loop = this.loops.get(account);
@@ -283,42 +242,4 @@ export class Poller {
     loop.nextDue = next;
     loop.hints.hint();
   }
-
-  /** Reads a contact. Returns how the read ended, or undefined if the account was removed. */
-  private async read(
-    account: string,
-    contactId: string,
-    read: ClaimedRead,
-  ): Promise<PollOutcome | undefined> {
-    // The worker may have begun to stop while the contact was claimed.
-    if (this.isStopping()) return 'aborted';
-    try {
-      const { contacts } = this.parts;
-      if (read.kind === 'head') {
-        if (await contacts.pollNewMessages(account, contactId, read)) return 'done';
-        return read.signal.aborted ? 'aborted' : 'postponed';
-      }
-      return (await contacts.runDeepRead(account, contactId, read, read.signal)) ? 'done' : 'aborted';
-    } catch (error) {
-      if (error instanceof AccountNotFoundError) return undefined;
-      if (error instanceof BudgetExhaustedError) return 'aborted';
-      const { logger } = this.parts;
-      if (error instanceof UpstreamError)
-        logger.warn({ account, contactId, reason: logMessageOf(error) }, 'could not poll a contact');
-      else
-        logger.error(
-          { account, contactId, err: error },
-          'an unexpected error occurred while a contact was polled',
-        );
-      return isAboutAccount(error) ? 'postponed' : 'failed';
-    }
-  }
-}
-
-/** Returns true if an error concerns the account as a whole, not the contact. */
-function isAboutAccount(error: unknown): boolean {
-  return (
-    error instanceof UpstreamUnavailableError ||
-    (error instanceof UpstreamStatusError && [401, 429].includes(error.status))
-  );
 }
