@@ -20,6 +20,13 @@ import { expectedMessageRate, messageRateStateAfterRead } from '../schedule/rate
  */
 const DEEP_READ_TAKEOVER_MS = 30_000;
 
+/** When the newest messages of a contact are read next, as parts of the {@link PollCommit}. */
+export interface NextHeadRead {
+  extension: { rate: Buffer };
+  bucket: number;
+  dueInMs: number;
+}
+
 /** Determines when a contact is read next. */
 export class NextReadPlanner {
   private readonly planner: PollIntervalPlanner;
@@ -41,7 +48,7 @@ export class NextReadPlanner {
     upstreamAheadMs: number,
     pollState: PollState,
     arrivals: readonly Arrival[],
-  ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
+  ): Promise<NextHeadRead> {
     const { now, extension } = state;
     const before = extension.rate === undefined ? undefined : unpackMessageRate(extension.rate);
     const rate = messageRateStateAfterRead(before, {

@@ -1,38 +1,35 @@
 import { type RowUpdate, searchWordsOfContact } from '#conversations';
 import type { NewEvent } from '#events';
 import { isRecord, type Logger } from '#platform';
-import { phoneNumbersOf, type UpstreamMessage } from '#upstream';
+import { phoneNumbersOf } from '#upstream';
 import { createAccountSuspectEvent } from '../diff/absence.js';
 import { arrivalTimesOfNewMessages } from '../delay/poll-report.js';
 import { compareMessages } from '../diff/compared-message.js';
 import { diffMessages } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { FeedStore } from '../feed-store.js';
-import type { PollCommit } from './poll-commit.js';
+import { type ComparedRead, isQuietRead, pollCommitOf } from './poll-commit-of-read.js';
 import type { ContactState } from '../snapshot/contact-state.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { isPlaceholder } from '../walk/read-in-parts.js';
 import { sortOldestFirst } from '../walk/page-order.js';
 import type { ReplyTime } from '../walk/page-reader.js';
-import { addUnreadableElementHashes, type PollState } from '../snapshot/poll-state.js';
-import { packPollState } from '../snapshot/poll-state-codec.js';
+import { addUnreadableElementHashes } from '../snapshot/poll-state.js';
 import { NextReadPlanner } from './next-read-planner.js';
-import { baselineAfter, eventRuleOfFirstRead, resyncEvent, revisionFloorAfterLoss } from './baseline.js';
+import { eventRuleOfFirstRead, resyncEvent, revisionFloorAfterLoss } from './baseline.js';
 import { MissingMessages } from './missing-messages.js';
 import type { CommitKind, PollStart } from './poll-start.js';
 import { pollStateAfterRead } from './poll-state-after-read.js';
 import { ReadBinder } from './read-binder.js';
 import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-read.js';
-import { type RowUpdateInput, conversationRowUpdateOf } from './row-update.js';
+import { conversationRowUpdateOf } from './row-update.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
 import type { RecordedMessages, SendBinder } from '../ports.js';
 import type { NextDue } from './poll-queue.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
-import {
-  type VolatileMessageFieldsUpdate,
-  unpackVolatileMessageFields,
-} from '../form/volatile-message-fields.js';
+import { unpackVolatileMessageFields } from '../form/volatile-message-fields.js';
+import { VolatilityLog } from './volatility-log.js';
 
 /**
  * Compares a read of messages with the snapshot, and commits the events, the new snapshots and the next due
@@ -42,6 +39,7 @@ export class PollCommitter {
   private readonly nextReads: NextReadPlanner;
   private readonly sends: ReadBinder;
   private readonly missing: MissingMessages;
+  private readonly volatility: VolatilityLog;
 
   constructor(
     private readonly store: FeedStore,
@@ -49,8 +47,9 @@ export class PollCommitter {
     recordedMessages: RecordedMessages,
     private readonly settings: FeedSettings,
     private readonly logger: Logger,
-    private readonly volatile?: VolatileFieldStore,
+    volatile?: VolatileFieldStore,
   ) {
+    this.volatility = new VolatilityLog(logger, volatile);
     this.nextReads = new NextReadPlanner(store, settings);
     this.sends = new ReadBinder(binder);
     this.missing = new MissingMessages(binder, recordedMessages, settings);
@@ -69,7 +68,62 @@ export class PollCommitter {
     known: ReadonlyMap<string, KnownMessage>,
     kind: CommitKind,
   ): Promise<boolean> {
+    const read = await this.compare(start, reading, known, kind);
+    const { observed, changes, absence, next, sends, unreadable } = read;
     const { account, contactId, state, resync } = start;
+    if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.added === 0) return true;
+    const events = await this.eventsOf(read);
+    if (unreadable.added > 0) {
+      this.logger.warn(
+        { account, contactId, count: unreadable.added },
+        'skipped messages that cannot be read; they emit no events',
+      );
+    }
+    const pollState = pollStateAfterRead({
+      ...read,
+      state,
+      deletesSnapshots: resync !== undefined,
+      unreadable: unreadable.hashes,
+      settings: this.settings,
+    });
+    // A message that is first found by a read of older messages may have arrived long before the last poll.
+    // The time of that poll is therefore not used to estimate when the message arrived.
+    const readAt = kind === 'head' ? state.extension.readAt : undefined;
+    const arrivals = arrivalTimesOfNewMessages({ contactId, startedAt: state.now, readAt, observed, events });
+    const schedule =
+      kind === 'head'
+        ? await this.nextReads.ofNewestMessages(start, reading.upstreamAheadMs, pollState, arrivals)
+        : undefined;
+    const isQuiet = isQuietRead(read, events, pollState);
+    // A resync ends only with a read of all pages during which no message moved between pages. Any other read may
+    // have missed messages. The resync also continues while messages are missing, because the cause may be an
+    // outage.
+    const endsResync = kind === 'end' && state.extension.resyncing === true && absence?.pending === false;
+    const commit = pollCommitOf(read, {
+      ...{ events, pollState, isQuiet, arrivals, schedule },
+      extension: rebuildablePollStateAfterRead(start, reading, kind, changes.volatile, {
+        isQuiet,
+        endsResync,
+      }),
+      deep: this.nextReads.ofOlderMessages(start, reading, pollState, kind),
+      row: await this.rowUpdate(read, events, endsResync),
+      interval: this.settings.interval,
+    });
+    const committed = await this.store.commitPoll(account, contactId, commit);
+    if (committed === undefined) return false;
+    if (sends.size > 0) this.sends.forget(start, observed);
+    if (reading.detectsVolatility) await this.volatility.record(account, contactId, changes.volatile);
+    return true;
+  }
+
+  /** Binds the messages that were read to sends, and compares them with the snapshot. */
+  private async compare(
+    start: PollStart,
+    reading: PagesRead,
+    known: ReadonlyMap<string, KnownMessage>,
+    kind: CommitKind,
+  ): Promise<ComparedRead> {
+    const { contactId, state, resync } = start;
     const observed = sortOldestFirst(reading.served, reading.order);
     const compared = compareMessages(observed, known);
     const { sends, uncommitted } = await this.sends.bind(start, reading, compared);
@@ -89,111 +143,26 @@ export class PollCommitter {
       reading.fullRead?.isStable === true
         ? this.missing.find(start, reading, reading.fullRead, known, newRevisionsAbove)
         : undefined;
-    const next = new Map([...changes.known, ...(absence?.known ?? [])]);
-    const unreadable = addUnreadableElementHashes(state.pollState.unreadable, reading.unreadable);
-    const placeholders = reading.unreadable.filter(isPlaceholder);
-    const { added: skipped } = addUnreadableElementHashes(state.pollState.unreadable, placeholders);
-    if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.added === 0) return true;
-    const events: NewEvent[] = [
-      ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
-      ...changes.events,
-    ];
-    events.push(...(await this.missing.deletionEvents(account, contactId, absence?.deleted ?? [])));
+    const before = state.pollState.unreadable;
+    return {
+      ...{ start, reading, kind, known, observed, changes, absence, sends, uncommittedSends: uncommitted },
+      next: new Map([...changes.known, ...(absence?.known ?? [])]),
+      unreadable: addUnreadableElementHashes(before, reading.unreadable),
+      skipped: addUnreadableElementHashes(before, reading.unreadable.filter(isPlaceholder)).added,
+      revisionFloor,
+    };
+  }
+
+  private async eventsOf({ start, changes, absence }: ComparedRead): Promise<NewEvent[]> {
+    const { account, contactId, state, resync } = start;
     const suspected = absence?.suspected ?? 0;
     const suspectEvent = suspected > 0 ? accountSuspectEventOf(contactId, state, suspected) : undefined;
-    if (suspectEvent !== undefined) events.push(suspectEvent);
-    if (unreadable.added > 0) {
-      this.logger.warn(
-        { account, contactId, count: unreadable.added },
-        'skipped messages that cannot be read; they emit no events',
-      );
-    }
-    const pollState = pollStateAfterRead({
-      state,
-      deletesSnapshots: resync !== undefined,
-      reading,
-      known,
-      next,
-      absence,
-      unreadable: unreadable.hashes,
-      revisionFloor,
-      settings: this.settings,
-    });
-    // A message that is first found by a read of older messages may have arrived long before the last poll.
-    // The time of that poll is therefore not used to estimate when the message arrived.
-    const readAt = kind === 'head' ? state.extension.readAt : undefined;
-    const arrivals = arrivalTimesOfNewMessages({ contactId, startedAt: state.now, readAt, observed, events });
-    const schedule =
-      kind === 'head'
-        ? await this.nextReads.ofNewestMessages(start, reading.upstreamAheadMs, pollState, arrivals)
-        : undefined;
-    const isQuiet =
-      kind === 'head' &&
-      resync === undefined &&
-      // While a request to poll the contact sooner is open, the commit must store the poll state. Otherwise the
-      // request would stay open.
-      state.expediteRequests === 0 &&
-      next.size === 0 &&
-      events.length === 0 &&
-      isSamePollState(pollState, state.pollState);
-    // A resync ends only with a read of all pages during which no message moved between pages. Any other read may
-    // have missed messages. The resync also continues while messages are missing, because the cause may be an
-    // outage.
-    const endsResync = kind === 'end' && state.extension.resyncing === true && absence?.pending === false;
-    const extension = rebuildablePollStateAfterRead(start, reading, kind, changes.volatile, {
-      isQuiet,
-      endsResync,
-    });
-    const row = await this.rowUpdate(start, {
-      hasRow: state.hasRow,
-      isResync: resync !== undefined,
-      endsResync,
-      observed,
-      before: known,
-      changed: changes.known,
-      events,
-      sends,
-      uncommittedSends: uncommitted,
-      deleted: absence?.deleted ?? [],
-      fullRead: reading.fullRead,
-      clock: { now: state.now, upstreamAheadMs: reading.upstreamAheadMs },
-    });
-    const committed = await this.store.commitPoll(account, contactId, {
-      version: state.version,
-      redisRun: state.redisRun,
-      expediteRequests: state.expediteRequests,
-      deletesSnapshots: resync !== undefined,
-      ...(suspected > 0 ? { suspectAt: state.now } : {}),
-      suspicion: suspectSinceToStore(pollState, state.pollState, resync !== undefined),
-      ...(reading.served.length > 0 ? { messagesShownAt: state.now } : {}),
-      ...(reading.longestPage > state.longestPage ? { longestPage: reading.longestPage } : {}),
-      unreadable: unreadable.added,
-      known: next,
-      events,
-      ...(isQuiet ? {} : { pollState }),
-      ...(extension === undefined ? {} : { extension: { ...extension, ...schedule?.extension } }),
-      ...(schedule === undefined ? {} : { bucket: schedule.bucket, dueInMs: schedule.dueInMs }),
-      baseline: baselineAfter(start, reading),
-      deep: this.nextReads.ofOlderMessages(start, reading, pollState, kind),
-      // Phone numbers are taken only from new and reappeared messages. A change of an old message does not
-      // show who owns the phone number now.
-      numbers: numbersIn(reading.served.filter(({ id }) => next.has(id) && known.get(id)?.deleted !== false)),
-      row,
-      report: {
-        startedAt: state.now,
-        // The clock difference is calculated from `startedAt` and `upstreamDate`, the time of a later reply.
-        // At the end of a deep read, `startedAt` is set again and no reply follows, so `upstreamDate` is left
-        // out.
-        ...(reading.date === undefined || kind === 'end' ? {} : { upstreamDate: reading.date }),
-        arrivals,
-        interval: this.settings.interval,
-        ...(skipped > 0 ? { skipped } : {}),
-      },
-    });
-    if (committed === undefined) return false;
-    if (sends.size > 0) this.sends.forget(start, observed);
-    if (reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
-    return true;
+    return [
+      ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
+      ...changes.events,
+      ...(await this.missing.deletionEvents(account, contactId, absence?.deleted ?? [])),
+      ...(suspectEvent === undefined ? [] : [suspectEvent]),
+    ];
   }
 
   /** See {@link ReadBinder.hasUncommittedSends}. */
@@ -240,8 +209,24 @@ export class PollCommitter {
    * Returns the changes of the contact's conversation row. A new row also gets the search words and phone numbers
    * from the contact's own fields.
    */
-  private async rowUpdate({ account, contactId }: PollStart, input: RowUpdateInput): Promise<RowUpdate> {
-    const update = conversationRowUpdateOf(input);
+  private async rowUpdate(
+    { start, reading, known, observed, changes, absence, sends, uncommittedSends }: ComparedRead,
+    events: readonly NewEvent[],
+    endsResync: boolean,
+  ): Promise<RowUpdate> {
+    const { account, contactId, state, resync } = start;
+    const update = conversationRowUpdateOf({
+      hasRow: state.hasRow,
+      isResync: resync !== undefined,
+      endsResync,
+      observed,
+      before: known,
+      changed: changes.known,
+      ...{ events, sends, uncommittedSends },
+      deleted: absence?.deleted ?? [],
+      fullRead: reading.fullRead,
+      clock: { now: state.now, upstreamAheadMs: reading.upstreamAheadMs },
+    });
     if (!update.isNew) return update;
     const record = await this.store.contactRecord(account, contactId);
     const fields: unknown = JSON.parse(record?.raw ?? '{}');
@@ -249,54 +234,6 @@ export class PollCommitter {
     const contact = { id: contactId, raw: fields };
     return { ...update, words: searchWordsOfContact(fields), fieldNumbers: phoneNumbersOf(contact) };
   }
-
-  private async logVolatility(
-    account: string,
-    contactId: string,
-    { newlyMuted: muted, newlyUnmuted: unmuted }: VolatileMessageFieldsUpdate,
-  ): Promise<void> {
-    if (muted.length > 0) {
-      this.logger.info(
-        { account, contactId, fields: muted },
-        'message fields are muted, because their values differ at nearly every read: changes of these fields emit no events',
-      );
-    }
-    if (unmuted.length > 0) {
-      this.logger.info(
-        { account, contactId, fields: unmuted },
-        'message fields are no longer muted: changes of these fields emit events again',
-      );
-    }
-    await this.volatile?.countMessageFields(account, { muted, unmuted });
-  }
-}
-
-/**
- * Returns since when missing messages of the contact have made an outage likely, in milliseconds since 1970.
- * Returns `over` if an outage is no longer likely, and undefined if an outage was likely neither before nor after
- * the read.
- */
-function suspectSinceToStore(
-  { suspectSince }: PollState,
-  before: PollState,
-  deletesSnapshots: boolean,
-): PollCommit['suspicion'] {
-  return suspectSince ?? (before.suspectSince !== undefined || deletesSnapshots ? 'over' : undefined);
-}
-
-function isSamePollState(a: PollState, b: PollState): boolean {
-  return packPollState(a).equals(packPollState(b));
-}
-
-/**
- * Returns the contact's own phone numbers: the recipients of outbound messages and the senders of inbound
- * messages.
- */
-function numbersIn(messages: readonly UpstreamMessage[]): string[] {
-  const numbers = messages.map(({ direction, from, to }) =>
-    direction === 'outbound' ? to : direction === 'inbound' ? from : undefined,
-  );
-  return [...new Set(numbers.filter((number) => number !== undefined))];
 }
 
 /** Returns the event `account.suspect`; undefined if the account was already suspect. */
