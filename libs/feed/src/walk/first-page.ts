@@ -22,7 +22,7 @@ export async function takeFirstPage(walk: HeadWalk): Promise<PageRead> {
     try {
       const read = await walk.pages.takeWhole(1, part);
       if (part < limit) walk.headLimit = part;
-      return walk.withOrderChecked(read);
+      return walk.noteFirstPage(read);
     } catch (error) {
       if (!mayBeCausedBySingleMessage(error)) return takeShorterFirstPage(walk, limit, error);
       failure ??= error;
@@ -45,7 +45,7 @@ async function takeShorterFirstPage(walk: HeadWalk, limit: number, failure: unkn
   if (shorter >= limit || !mayBeCausedByPageSize(failure)) throw failure;
   const read = await walk.pages.takeWhole(1, shorter);
   walk.headLimit = shorter;
-  return walk.withOrderChecked(read);
+  return walk.noteFirstPage(read);
 }
 
 /** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
@@ -57,5 +57,5 @@ async function takeAfterFirstMessage(walk: HeadWalk, failure: unknown): Promise<
   const size = isCapped ? Math.min(limit, walk.pages.pageSize) : limit;
   const read = await walk.pages.takeParts({ page: 1, limit }, size, failure, true);
   walk.headLimit = 1;
-  return walk.withOrderChecked(read);
+  return walk.noteFirstPage(read);
 }

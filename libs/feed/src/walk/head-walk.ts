@@ -107,6 +107,17 @@ export class HeadWalk {
     return this.withOrderChecked(await this.pages.take(page, limit));
   }
 
+  /** Reads page 1; see {@link noteFirstPage}. */
+  async takeFirst(limit: number): Promise<PageRead> {
+    return this.noteFirstPage(await this.pages.take(1, limit));
+  }
+
+  /** Notes what page 1 shows of the list: its head, whether it ends there, and its order. Returns the page unchanged. */
+  noteFirstPage(first: PageRead): PageRead {
+    this.setHeadFromTop(first);
+    return this.withOrderChecked(first);
+  }
+
   /**
    * Returns the page unchanged. If its messages contradict the assumed order of the list, sets the order to
    * `unsorted`.
@@ -138,7 +149,7 @@ export class HeadWalk {
   }
 
   /** Sets the head after a read of page 1, and whether the list ends there. */
-  setHeadFromTop(first: PageRead): void {
+  private setHeadFromTop(first: PageRead): void {
     this.head = first.ids.slice(0, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     this.shown = first.ids;
     const { pageSize } = this.pages;

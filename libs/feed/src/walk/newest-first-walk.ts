@@ -9,7 +9,6 @@ import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES, MAX_REPEATS } from './walk
 /** Reads a newest-first list from page 1 on, until a page ends in a known message or the list ends. */
 export async function readNewestFirst(walk: HeadWalk): Promise<void> {
   const first = await takeFirstPage(walk);
-  walk.setHeadFromTop(first);
   if (walk.order === 'unsorted') {
     walk.settleWithoutOrder(first);
     return;
@@ -94,10 +93,9 @@ async function enlarged(walk: HeadWalk, first: PageRead): Promise<PageRead> {
   )
     return first;
   try {
-    const larger = await walk.take(1, LARGE_PAGE_LIMIT);
+    const larger = await walk.takeFirst(LARGE_PAGE_LIMIT);
     walk.limit =
       larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-    walk.setHeadFromTop(larger);
     return { ...larger, limit: walk.limit };
   } catch (error) {
     if (!mayBeCausedByPageSize(error)) throw error;
@@ -114,8 +112,7 @@ async function repeatFirstPages(walk: HeadWalk, count: number, limit: number): P
   for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
     let foundNew = false;
     for (let page = 1; page <= count; page += 1) {
-      const read = await walk.take(page, limit);
-      if (page === 1) walk.setHeadFromTop(read);
+      const read = page === 1 ? await walk.takeFirst(limit) : await walk.take(page, limit);
       foundNew ||= read.newIds.length > 0;
     }
     if (!foundNew) return looks > 0;

@@ -15,7 +15,6 @@ import { MAX_REPEATS } from './walk-bounds.js';
 export async function readUnknownOrder(walk: HeadWalk): Promise<void> {
   const large = firstPageLimitOf(walk.plan) === LARGE_PAGE_LIMIT;
   const first = large ? await takeLarge(walk) : await takeFirstPage(walk);
-  walk.setHeadFromTop(first);
   await checkEndOfLargePage(walk, first);
   const showsAll = walk.showsAll(first);
   const seen = messageOrderOf(first.items, walk.pages.pageSize);
@@ -72,7 +71,7 @@ async function readSecond(walk: HeadWalk, first: PageRead): Promise<void> {
 /** Reads page 1 with {@link LARGE_PAGE_LIMIT}. */
 async function takeLarge(walk: HeadWalk): Promise<PageRead> {
   try {
-    return await walk.take(1, LARGE_PAGE_LIMIT);
+    return await walk.takeFirst(LARGE_PAGE_LIMIT);
   } catch (error) {
     // Upstream may no longer accept `LARGE_PAGE_LIMIT`, so page 1 is requested with the documented limit.
     if (!mayBeCausedByPageSize(error)) throw error;
