@@ -141,7 +141,7 @@ export function bindings(opened: OpenedResources): Provider[] {
   const upstreamMetrics = new UpstreamMetrics(metrics, opened.stats);
   const sendMetrics = new SendMetrics(metrics, opened.stats);
   const { poll } = createAgendas(redis, prefix, logger);
-  const feed = new AgendaNotifyingFeedStore(redis, prefix, poll.hints, environment.CONVERSATIONS);
+  const feed = new AgendaNotifyingFeedStore(redis, prefix, poll.scheduler, environment.CONVERSATIONS);
   const budget = upstreamMetrics.observeBudget(new RedisRequestBudget(redis, prefix));
   registerRedisCommandMetrics(redis, metrics);
   registerClockDifferenceMetric(clock, metrics);
@@ -248,13 +248,21 @@ function sendsOf(
   const jobs = new BatchedRelayJobs(
     new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger),
   );
-  const hints = { relay: relay.hints, schedule: schedule.hints };
+  const schedulers = { relay: relay.scheduler, schedule: schedule.scheduler };
   return new StoreBackedSendService(
     sendMetrics.observeStore(
-      new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
+      new AgendaNotifyingRelayStore(
+        redis,
+        prefix,
+        clock,
+        blobs,
+        logger,
+        schedulers,
+        environment.CONVERSATIONS,
+      ),
     ),
     new RedisIdempotencyKeys(redis, prefix),
-    new RelayJobsWithReconciliation(jobs, relay.hints),
+    new RelayJobsWithReconciliation(jobs, relay.scheduler),
     async (account) => {
       const found = await accounts.find(account);
       return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);
@@ -265,7 +273,7 @@ function sendsOf(
 function healthOf({ environment, logger, redis }: OpenedResources): UpstreamHealth {
   const prefix = environment.REDIS_KEY_PREFIX;
   const { poll, relay } = createAgendas(redis, prefix, logger);
-  return new ProbeTriggeringUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
+  return new ProbeTriggeringUpstreamHealth(redis, prefix, [poll.scheduler, relay.scheduler]);
 }
 
 function value<T>(token: symbol, useValue: T): ValueProvider<T> {

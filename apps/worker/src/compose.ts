@@ -77,7 +77,7 @@ export function composeCore(opened: OpenedResources): WorkerCore {
   const agendas = createAgendas(redis, prefix, logger);
   const { poll, relay, schedule } = agendas;
   const accounts = createAccountDirectory(environment, redis, logger);
-  const health = new ProbeTriggeringUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
+  const health = new ProbeTriggeringUpstreamHealth(redis, prefix, [poll.scheduler, relay.scheduler]);
   const budget = metrics.upstream.observeBudget(new RedisRequestBudget(redis, prefix));
   const upstream = new BudgetedUpstream(
     metrics.upstream.observe(new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
@@ -86,10 +86,18 @@ export function composeCore(opened: OpenedResources): WorkerCore {
     health,
     logger,
   );
-  const hints = { relay: relay.hints, schedule: schedule.hints };
+  const schedulers = { relay: relay.scheduler, schedule: schedule.scheduler };
   const store = metrics.relay.observeStore(
     metrics.sends.observeStore(
-      new AgendaNotifyingRelayStore(redis, prefix, clock, blobs, logger, hints, environment.CONVERSATIONS),
+      new AgendaNotifyingRelayStore(
+        redis,
+        prefix,
+        clock,
+        blobs,
+        logger,
+        schedulers,
+        environment.CONVERSATIONS,
+      ),
     ),
   );
   const sends = traces?.relay.observeStore(store) ?? store;
@@ -117,7 +125,7 @@ function composeFeed(
   const prefix = environment.REDIS_KEY_PREFIX;
   const events = new RedisEventLog(redis, prefix);
   const store = metrics.feed.observeStore(
-    new AgendaNotifyingFeedStore(redis, prefix, agendas.poll.hints, environment.CONVERSATIONS),
+    new AgendaNotifyingFeedStore(redis, prefix, agendas.poll.scheduler, environment.CONVERSATIONS),
   );
   const feed = traces?.feed.interceptStore(store) ?? store;
   const budgeted = metrics.feed.observeSource(new AccountFeedSource(upstream));

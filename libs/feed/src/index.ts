@@ -24,7 +24,7 @@ export { type FeedStore } from './feed-store.js';
 export { type PollCommit } from './poll/poll-commit.js';
 export { type ContactState } from './snapshot/contact-state.js';
 export { AgendaNotifyingFeedStore } from './redis/agenda-notifying-feed-store.js';
-export { POLL_TASK_NAMES, DuePollAnnouncer } from './poll/poll-hints.js';
+export { POLL_TASK_NAMES, DuePollAnnouncer } from './poll/due-poll-announcer.js';
 export { type BudgetForecast, forecastPolling } from './schedule/polling-forecast.js';
 export {
   type ClaimedPoll,

@@ -30,8 +30,8 @@ export {
   LOST_JOB_CHECK_DELAY_MS,
   RelayJobsWithReconciliation,
   RELAY_TASK_NAMES,
-  type RelayHints,
-} from './jobs/relay-hints.js';
+  type RelaySchedulers,
+} from './jobs/relay-jobs-with-reconciliation.js';
 export { PeriodicRelayTasks } from './lane/periodic-relay-tasks.js';
 export { type RelaySettings, SCHEDULED_SENDS_CHECK_INTERVAL_MS } from './send/relay-settings.js';
 export { type SendHistory, type SendWithTimes, type SendWithTimesPage } from './send/send-history.js';

@@ -22,7 +22,7 @@ export {
   DELIVERY_TASK_NAMES,
   DeliveryJobsWithReconciliation,
   DUE_DELIVERY_CHECK_DELAY_MS,
-} from './delivery/delivery-hints.js';
+} from './delivery/delivery-jobs-with-reconciliation.js';
 export type { DeliveryJobs } from './delivery/delivery-jobs.js';
 export { DeliveryRunner, type DeliveryWorkerSettings } from './attempt/delivery-runner.js';
 export type {

@@ -35,7 +35,9 @@ afterAll(async () => {
 });
 beforeEach(() => {
   announced = [];
-  const hints = { announce: (_: string, task: string, time: unknown) => void announced.push([task, time]) };
+  const scheduler = {
+    announce: (_: string, task: string, time: unknown) => void announced.push([task, time]),
+  };
   store = new AgendaNotifyingRelayStore(
     redis,
     newId('req'),
@@ -43,7 +45,7 @@ beforeEach(() => {
     // No send has a file.
     {} as BlobStore,
     createLogger('test', 'silent'),
-    { relay: hints, schedule: hints },
+    { relay: scheduler, schedule: scheduler },
   );
 });
 

@@ -56,7 +56,7 @@ export function webhookBindings({
   const cipher = new SecretCipher(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const jobs = new DeliveryJobsWithReconciliation(
     new BullmqDeliveryJobs(openHintQueue('deliveries', redis, prefix, logger)),
-    createAgendas(redis, prefix, logger).dispatch.hints,
+    createAgendas(redis, prefix, logger).dispatch.scheduler,
   );
   return [
     {

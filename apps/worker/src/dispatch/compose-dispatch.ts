@@ -46,13 +46,13 @@ export function composeDispatch(
 ): DispatchRole {
   const { environment, logger, redis, clock, events, metrics, traces } = core;
   const prefix = environment.REDIS_KEY_PREFIX;
-  const { agenda, hints } = core.agendas.dispatch;
+  const { agenda, scheduler } = core.agendas.dispatch;
   const endpoints = new RedisEndpointStore(redis, prefix, clock);
   const recent = new RecentEventCache();
-  const store = new AgendaNotifyingDeliveryStore(redis, prefix, hints, recent);
+  const store = new AgendaNotifyingDeliveryStore(redis, prefix, scheduler, recent);
   const jobs = new DeliveryJobsWithReconciliation(
     new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, clockOfThisMachine)),
-    hints,
+    scheduler,
   );
   const attempter = attempterOf(environment, clock);
   const deliveries = new DeliveryRunner(

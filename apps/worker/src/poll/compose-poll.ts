@@ -23,7 +23,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
     core;
   const { metrics } = core;
   const prefix = environment.REDIS_KEY_PREFIX;
-  const { agenda, hints } = core.agendas.poll;
+  const { agenda, scheduler } = core.agendas.poll;
   const poller = new Poller({
     queue: metrics.feed.observeQueue(
       new RedisPollQueue(
@@ -34,7 +34,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
         environment.POLL_SWEEP_INTERVAL_MS,
       ),
     ),
-    agenda: new DuePollAnnouncer(hints),
+    agenda: new DuePollAnnouncer(scheduler),
     ...{ contacts, accounts, health, budget, logger },
   });
   const rounds = pollRounds({
@@ -45,7 +45,7 @@ export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']
     survey: new RedisPollDueTimeReader(redis, prefix),
     polls: BullmqHintQueue.onQueue(polls, clockOfThisMachine),
     probeTimes: health,
-    agenda: hints,
+    agenda: scheduler,
     contactsEveryMs: environment.CONTACTS_INTERVAL_MS,
     ...(environment.CONVERSATIONS === 'on'
       ? {}

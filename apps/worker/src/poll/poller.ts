@@ -5,7 +5,7 @@ import type { ClaimReply, NextDue, PollAgenda, PollQueue } from '#feed';
 import { pause } from '#platform';
 import { MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, type UpstreamHealth } from '#upstream';
 import { ClaimedContactReads, type ClaimedReadParts } from './claimed-contact-reads.js';
-import { Hints } from './hints.js';
+import { LoopWakeUps } from './loop-wake-ups.js';
 import { RunningReads } from './running-reads.js';
 
 /**
@@ -25,14 +25,14 @@ const ACCOUNT_CACHE_MS = 250;
 
 /** The claim loop of one account. It ends when no contact is due. */
 interface ClaimLoop {
-  hints: Hints;
+  wakeUps: LoopWakeUps;
   /**
    * Callers that wait for the end of the loop, and schedule the account themselves. Each is called with the time
    * until the next contact is due in milliseconds, or undefined if unknown. A caller that stops waiting must remove
    * its function, because a loop may run for weeks.
    */
   waiting: Set<(nextDueInMs: number | undefined) => void>;
-  /** Next due time from the end of the last read. Cleared by a claim or a hint. */
+  /** Next due time from the end of the last read. Cleared by a claim or a wake-up. */
   nextDue?: NextDue;
   /** Resolves at the end of the loop. */
   ended: Promise<void>;
@@ -73,7 +73,7 @@ export class Poller {
     if (this.isStopping()) return;
     const loop = this.loopOf(account);
     delete loop.nextDue;
-    loop.hints.hint();
+    loop.wakeUps.wake();
   }
 
   /**
@@ -85,7 +85,7 @@ export class Poller {
     if (this.isStopping()) return undefined;
     const loop = this.loopOf(account);
     delete loop.nextDue;
-    loop.hints.hint();
+    loop.wakeUps.wake();
     const patience = new AbortController();
     let nextDueInMs: number | undefined;
     const end = (inMs: number | undefined): void => {
@@ -102,7 +102,7 @@ export class Poller {
     const existing = this.loops.get(account);
     if (existing !== undefined) return existing;
     const loop: ClaimLoop = {
-      hints: new Hints(),
+      wakeUps: new LoopWakeUps(),
       waiting: new Set(),
       ended: Promise.resolve(),
     };
@@ -117,7 +117,7 @@ export class Poller {
   /** Stops claiming contacts. Running reads end after their current request. */
   stop(): void {
     this.stopping.abort();
-    for (const { hints } of this.loops.values()) hints.hint();
+    for (const { wakeUps } of this.loops.values()) wakeUps.wake();
     this.reads.endAll();
   }
 
@@ -142,7 +142,7 @@ export class Poller {
 
   /** Claims contacts until none is due. Returns the time until the next contact is due, in milliseconds. */
   private async claimUntilIdle(account: string, loop: ClaimLoop): Promise<number | undefined> {
-    const { hints } = loop;
+    const { wakeUps } = loop;
     let [rate, knownAt, claims] = [0, -Infinity, 1];
     while (!this.isStopping()) {
       if (performance.now() - knownAt > ACCOUNT_CACHE_MS) {
@@ -153,10 +153,10 @@ export class Poller {
         [rate, knownAt] = [found.requestsPerSecond, performance.now()];
       }
       if (this.isStopping()) return undefined;
-      hints.clear();
+      wakeUps.clear();
       const slots = this.reads.freeSlots(account);
       if (slots < 1) {
-        await this.waitForSlot(account, hints);
+        await this.waitForSlot(account, wakeUps);
         continue;
       }
       const { nextDue } = loop;
@@ -176,11 +176,11 @@ export class Poller {
   }
 
   /** Waits until the account may start a read. Meanwhile it costs no request to Redis. */
-  private async waitForSlot(account: string, hints: Hints): Promise<void> {
+  private async waitForSlot(account: string, wakeUps: LoopWakeUps): Promise<void> {
     do {
       // A read that ends wakes the loop of its account. The pause covers slots freed by other accounts.
-      hints.clear();
-      await hints.pause(MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
+      wakeUps.clear();
+      await wakeUps.pause(MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
       // Other reads that end in the same turn of the event loop free their slots too.
       await nextTurn();
     } while (!this.isStopping() && this.reads.freeSlots(account) < 1);
@@ -211,20 +211,20 @@ export class Poller {
    */
   private async waitForDue(
     account: string,
-    { hints, waiting }: ClaimLoop,
+    { wakeUps, waiting }: ClaimLoop,
     { nextDueAt, nextDueInMs }: NextDue,
   ): Promise<boolean> {
-    if (hints.hasHint()) return true;
+    if (wakeUps.hasWakeUp()) return true;
     const isReading = this.reads.has(account);
-    // The end of a running read is a hint. If this worker dies before the read ends, the account's round finds the
-    // due contacts.
+    // The end of a running read is a wake-up. If this worker dies before the read ends, the account's round finds the due
+    // contacts.
     if (isReading || (nextDueInMs !== undefined && nextDueInMs <= MAX_WAIT_MS)) {
-      if (nextDueInMs !== 0) await hints.pause(nextDueInMs ?? MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
+      if (nextDueInMs !== 0) await wakeUps.pause(nextDueInMs ?? MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
       return true;
     }
     if (nextDueAt !== undefined && waiting.size === 0) this.parts.agenda.announceDue(account, nextDueAt);
-    // A hint that arrived meanwhile would otherwise be lost with the loop.
-    return hints.hasHint();
+    // A wake-up that arrived meanwhile would otherwise be lost with the loop.
+    return wakeUps.hasWakeUp();
   }
 
   private isStopping(): boolean {
@@ -234,12 +234,12 @@ export class Poller {
   /** Wakes the loop of the account: the contact may be due again soon, or its slot serves another contact. */
   private readEnded(account: string, next: NextDue): void {
     const loop = this.loops.get(account);
-    // A hint may concern a contact that is not covered by the reply to the end of this read.
-    if (loop === undefined || loop.hints.hasHint() || this.isStopping()) {
+    // A wake-up may concern a contact that is not covered by the reply to the end of this read.
+    if (loop === undefined || loop.wakeUps.hasWakeUp() || this.isStopping()) {
       this.check(account);
       return;
     }
     loop.nextDue = next;
-    loop.hints.hint();
+    loop.wakeUps.wake();
   }
 }

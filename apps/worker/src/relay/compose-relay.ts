@@ -45,7 +45,7 @@ export function composeRelay(core: WorkerCore, relayQueue: Queue<QueuePayloads['
   const settings = relaySettingsFrom(environment);
   const jobs = new RelayJobsWithReconciliation(
     new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, clockOfThisMachine), logger),
-    agendas.relay.hints,
+    agendas.relay.scheduler,
   );
   const sender = new AccountSender(upstream, (id) => accountNamed(accounts, id), health);
   const lanes = new LaneRunner(sends, sender, lookup, blobs, jobs, settings, logger);
@@ -93,7 +93,7 @@ function roundsOf(
       environment.SEND_MAX_AGE_SECONDS * 1000,
     ),
     probeTimes: health,
-    hints: { schedule: agendas.schedule.hints },
+    schedulers: { schedule: agendas.schedule.scheduler },
   });
 }
 

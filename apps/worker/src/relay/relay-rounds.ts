@@ -3,7 +3,7 @@ import {
   LOST_JOB_CHECK_DELAY_MS,
   RELAY_TASK_NAMES,
   type RedisRelayDueTimeReader,
-  type RelayHints,
+  type RelaySchedulers,
   type PeriodicRelayTasks,
   type UpstreamProbe,
 } from '#relay';
@@ -27,7 +27,7 @@ export interface RelayRoundParts {
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
   files: Pick<UnusedFileRemover, 'removeUnused'>;
-  hints: Pick<RelayHints, 'schedule'>;
+  schedulers: Pick<RelaySchedulers, 'schedule'>;
   retention: SendRetention;
   isFull(): Promise<boolean>;
 }
@@ -37,7 +37,7 @@ export interface RelayRoundParts {
  * retention. An account without sends has no due round, except the file sweep.
  */
 export function relayRounds(parts: RelayRoundParts): RoleRounds {
-  const { rounds, survey, files, hints } = parts;
+  const { rounds, survey, files, schedulers } = parts;
   return {
     tickMs: TICK_MS,
     rounds: {
@@ -82,7 +82,7 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
     survey: async (account) => {
       const found = await survey.read(account);
       if (found.scheduledInMs !== undefined)
-        hints.schedule.announce(account, RELAY_TASK_NAMES.promote, found.scheduledInMs);
+        schedulers.schedule.announce(account, RELAY_TASK_NAMES.promote, found.scheduledInMs);
       return {
         [RELAY_TASK_NAMES.reconcile]: found.lanesInMs,
         [RELAY_TASK_NAMES.confirm]: found.confirmsInMs,

@@ -7,7 +7,7 @@ import type { ContactUpdate, ListCommit } from '../contacts/list-commit.js';
 import type { ExpeditePollsResult } from '../feed-store.js';
 import type { CommittedPoll, PollCommit, UnchangedPoll } from '../poll/poll-commit.js';
 import type { NextDue } from '../poll/poll-queue.js';
-import { POLL_TASK_NAMES } from '../poll/poll-hints.js';
+import { POLL_TASK_NAMES } from '../poll/due-poll-announcer.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
 /**
@@ -18,7 +18,7 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
+    private readonly scheduler: Pick<BackgroundTaskScheduler, 'announce'>,
     rowsKept?: 'on' | 'off',
   ) {
     super(redis, prefix, rowsKept);
@@ -37,7 +37,7 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     } finally {
       // Informs the agenda even if the commit fails. The contact list is committed in batches, and earlier
       // batches may have made contacts due.
-      if (count > 0) this.hints.announce(account, POLL_TASK_NAMES.due, 0);
+      if (count > 0) this.scheduler.announce(account, POLL_TASK_NAMES.due, 0);
     }
   }
 
@@ -79,16 +79,17 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
   ): Promise<ExpeditePollsResult> {
     const found = await super.expeditePollsOfRecipients(account, phoneNumbers, ms);
     if (found.hasContacts) this.announceDue(account, ms);
-    if (found.requestsList) this.hints.announce(account, POLL_TASK_NAMES.contacts, 0);
+    if (found.requestsList) this.scheduler.announce(account, POLL_TASK_NAMES.contacts, 0);
     return found;
   }
 
   private announceDue(account: string, inMs: number): void {
-    if (inMs < ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS) this.hints.announce(account, POLL_TASK_NAMES.due, inMs);
+    if (inMs < ACCOUNT_DUE_TIMES_CHECK_INTERVAL_MS)
+      this.scheduler.announce(account, POLL_TASK_NAMES.due, inMs);
   }
 
   override async requestContactListPoll(account: string): Promise<void> {
     await super.requestContactListPoll(account);
-    this.hints.announce(account, POLL_TASK_NAMES.contacts, 0);
+    this.scheduler.announce(account, POLL_TASK_NAMES.contacts, 0);
   }
 }

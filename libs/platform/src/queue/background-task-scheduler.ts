@@ -1,7 +1,7 @@
 import type { Agenda, AgendaTask } from './agenda.js';
 import type { Logger } from '../log/logger.js';
 
-type PendingHint = AgendaTask & { time: number | { atMs: number } };
+type WaitingTask = AgendaTask & { time: number | { atMs: number } };
 
 /** Time after which a failed write to the agenda is retried, in milliseconds. */
 const RETRY_AFTER_MS = 500;
@@ -22,7 +22,7 @@ const MAX_WRITE_DELAY_MS = 25;
  * because workers check every account regularly.
  */
 export class BackgroundTaskScheduler {
-  private readonly waiting = new Map<string, PendingHint>();
+  private readonly waiting = new Map<string, WaitingTask>();
   private isWriting = false;
   private failed = false;
   /** When the last write to the agenda ended, by `performance.now()`. */
@@ -68,7 +68,7 @@ export class BackgroundTaskScheduler {
     this.timer.unref();
   }
 
-  private keep(task: PendingHint): void {
+  private keep(task: WaitingTask): void {
     const key = `${task.round} ${task.account} ${typeof task.time}`;
     const earlier = this.waiting.get(key);
     if (earlier !== undefined && msOf(earlier.time) <= msOf(task.time)) return;

@@ -10,7 +10,7 @@ export type AgendaName = 'poll' | 'relay' | 'dispatch' | 'schedule';
 export interface OpenedAgenda {
   agenda: Agenda;
   /** Writes tasks, with the times at which they may be due, to the agenda in the background. */
-  hints: BackgroundTaskScheduler;
+  scheduler: BackgroundTaskScheduler;
 }
 
 export type Agendas = Readonly<Record<AgendaName, OpenedAgenda>>;
@@ -19,7 +19,7 @@ export type Agendas = Readonly<Record<AgendaName, OpenedAgenda>>;
 export function createAgendas(redis: RedisClient, prefix: string, logger: Logger): Agendas {
   const open = (name: AgendaName): OpenedAgenda => {
     const agenda = new RedisAgenda(redis, prefix, name);
-    return { agenda, hints: new BackgroundTaskScheduler(agenda, logger) };
+    return { agenda, scheduler: new BackgroundTaskScheduler(agenda, logger) };
   };
   return { poll: open('poll'), relay: open('relay'), dispatch: open('dispatch'), schedule: open('schedule') };
 }

@@ -1,7 +1,7 @@
 import type { BackgroundTaskScheduler, RedisClient } from '#platform';
 import type { Outage, OutageKind } from '#upstream';
 import { RedisUpstreamHealth } from './redis-upstream-health.js';
-import { RELAY_TASK_NAMES } from '../jobs/relay-hints.js';
+import { RELAY_TASK_NAMES } from '../jobs/relay-jobs-with-reconciliation.js';
 
 /**
  * Records the start and end of upstream's outages. After each start and end, the task that tests upstream runs at once.
@@ -10,7 +10,7 @@ export class ProbeTriggeringUpstreamHealth extends RedisUpstreamHealth {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: readonly Pick<BackgroundTaskScheduler, 'announce'>[],
+    private readonly schedulers: readonly Pick<BackgroundTaskScheduler, 'announce'>[],
   ) {
     super(redis, prefix);
   }
@@ -28,6 +28,6 @@ export class ProbeTriggeringUpstreamHealth extends RedisUpstreamHealth {
   }
 
   private announce(account: string): void {
-    for (const hints of this.hints) hints.announce(account, RELAY_TASK_NAMES.probe, 0);
+    for (const scheduler of this.schedulers) scheduler.announce(account, RELAY_TASK_NAMES.probe, 0);
   }
 }

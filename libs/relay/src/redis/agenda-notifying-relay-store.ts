@@ -1,7 +1,11 @@
 import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
 import { FileRemovingRelayStore } from './file-removing-relay-store.js';
-import { LOST_JOB_CHECK_DELAY_MS, RELAY_TASK_NAMES, type RelayHints } from '../jobs/relay-hints.js';
+import {
+  LOST_JOB_CHECK_DELAY_MS,
+  RELAY_TASK_NAMES,
+  type RelaySchedulers,
+} from '../jobs/relay-jobs-with-reconciliation.js';
 import type { AppliedChange, InsertResult, NewSendOrder, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey, SendQuota } from '../send/send-service.js';
 import type { SendRecord } from '../send/send-record.js';
@@ -21,7 +25,7 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
     clock: Clock,
     blobs: BlobStore,
     logger: Logger,
-    private readonly hints: RelayHints,
+    private readonly schedulers: RelaySchedulers,
     rowsKept?: 'on' | 'off',
   ) {
     super(redis, prefix, clock, blobs, logger, rowsKept);
@@ -39,10 +43,10 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
     quota?: SendQuota,
   ): Promise<InsertResult> {
     if (order.sendAt === undefined)
-      this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
-    else this.hints.schedule.announce(account, RELAY_TASK_NAMES.promote, { atMs: order.sendAt });
+      this.schedulers.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
+    else this.schedulers.schedule.announce(account, RELAY_TASK_NAMES.promote, { atMs: order.sendAt });
     if (order.expiresAt !== undefined)
-      this.hints.relay.announce(account, RELAY_TASK_NAMES.expire, { atMs: order.expiresAt });
+      this.schedulers.relay.announce(account, RELAY_TASK_NAMES.expire, { atMs: order.expiresAt });
     return super.insert(account, order, idempotency, quota);
   }
 
@@ -51,7 +55,7 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
    * this process may die before it wakes a worker for the lanes.
    */
   override promoteScheduled(account: string, count: number): Promise<string[]> {
-    this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
+    this.schedulers.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
     return super.promoteScheduled(account, count);
   }
 
@@ -62,12 +66,12 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
   ): Promise<AppliedChange | undefined> {
     // As for an inserted send: this process may die before it wakes a worker for the lane.
     if (change.transition === 'resolved_resend')
-      this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
+      this.schedulers.relay.announce(account, RELAY_TASK_NAMES.reconcile, LOST_JOB_CHECK_DELAY_MS);
     const next = await super.apply(account, record, change);
     if (next === undefined) return undefined;
     const { confirmInMs, transition } = change;
     if (typeof confirmInMs === 'number')
-      this.hints.relay.announce(account, RELAY_TASK_NAMES.confirm, confirmInMs);
+      this.schedulers.relay.announce(account, RELAY_TASK_NAMES.confirm, confirmInMs);
     // If a send left its lane, the lane's next send is due now, but the lane's wake-up job may be scheduled for a
     // later time, at which the send that left was due. A reconcile task therefore wakes the lane. After a POST, no
     // such task is needed, because the worker that made the POST continues with the lane.
@@ -75,7 +79,7 @@ export class AgendaNotifyingRelayStore extends FileRemovingRelayStore {
       storageLocationOfSend(record.state.status) === 'lane' &&
       storageLocationOfSend(next.state.status) !== 'lane';
     if (hasLeftLane && next.isLaneEmpty !== true && !isResultOfPost(transition))
-      this.hints.relay.announce(account, RELAY_TASK_NAMES.reconcile, NEXT_SEND_DELAY_MS);
+      this.schedulers.relay.announce(account, RELAY_TASK_NAMES.reconcile, NEXT_SEND_DELAY_MS);
     return next;
   }
 }

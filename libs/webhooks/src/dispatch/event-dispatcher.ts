@@ -1,7 +1,7 @@
 import type { LoggedEvent, ReaderLease } from '#events';
 import type { Logger } from '#platform';
 import type { DeliveryRunner } from '../attempt/delivery-runner.js';
-import type { DeliveryJobsWithReconciliation } from '../delivery/delivery-hints.js';
+import type { DeliveryJobsWithReconciliation } from '../delivery/delivery-jobs-with-reconciliation.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore } from '../delivery/delivery-store.js';
 import type { RecentEventCache } from '../delivery/recent-event-cache.js';

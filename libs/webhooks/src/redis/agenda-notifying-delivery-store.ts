@@ -1,5 +1,5 @@
 import type { BackgroundTaskScheduler, RedisClient } from '#platform';
-import { DELIVERY_TASK_NAMES } from '../delivery/delivery-hints.js';
+import { DELIVERY_TASK_NAMES } from '../delivery/delivery-jobs-with-reconciliation.js';
 import type { FinishedAttempt, SettlementResult } from '../delivery/delivery-store.js';
 import type { RecentEventCache } from '../delivery/recent-event-cache.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
@@ -9,7 +9,7 @@ export class AgendaNotifyingDeliveryStore extends RedisDeliveryStore {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
+    private readonly scheduler: Pick<BackgroundTaskScheduler, 'announce'>,
     recent?: RecentEventCache,
   ) {
     super(redis, prefix, recent);
@@ -22,7 +22,7 @@ export class AgendaNotifyingDeliveryStore extends RedisDeliveryStore {
     const settled = await super.settleAll(account, attempts);
     for (const { settlement } of attempts) {
       if (settlement.status === 'pending') {
-        this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, settlement.waitMs);
+        this.scheduler.announce(account, DELIVERY_TASK_NAMES.reconcile, settlement.waitMs);
       }
     }
     return settled;

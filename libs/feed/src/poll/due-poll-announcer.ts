@@ -16,9 +16,9 @@ export const POLL_TASK_NAMES = {
  * caller wait.
  */
 export class DuePollAnnouncer implements PollAgenda {
-  constructor(private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>) {}
+  constructor(private readonly scheduler: Pick<BackgroundTaskScheduler, 'announce'>) {}
 
   announceDue(account: string, dueAtMs: number): void {
-    this.hints.announce(account, POLL_TASK_NAMES.due, { atMs: dueAtMs });
+    this.scheduler.announce(account, POLL_TASK_NAMES.due, { atMs: dueAtMs });
   }
 }

@@ -26,7 +26,7 @@ export const LOST_JOB_CHECK_DELAY_MS = 5_000;
  * Schedulers that are notified when an account has work: `schedule` for the task `promote`, `relay` for all other
  * tasks.
  */
-export interface RelayHints {
+export interface RelaySchedulers {
   relay: Pick<BackgroundTaskScheduler, 'announce'>;
   schedule: Pick<BackgroundTaskScheduler, 'announce'>;
 }
@@ -38,12 +38,12 @@ export interface RelayHints {
 export class RelayJobsWithReconciliation implements RelayJobs {
   constructor(
     private readonly jobs: RelayJobs,
-    private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
+    private readonly scheduler: Pick<BackgroundTaskScheduler, 'announce'>,
   ) {}
 
   async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {
     if (lanes.length > 0)
-      this.hints.announce(account, RELAY_TASK_NAMES.reconcile, delayMs + LOST_JOB_CHECK_DELAY_MS);
+      this.scheduler.announce(account, RELAY_TASK_NAMES.reconcile, delayMs + LOST_JOB_CHECK_DELAY_MS);
     await this.jobs.wake(account, lanes, delayMs);
   }
 }

@@ -22,7 +22,7 @@ export const DUE_DELIVERY_CHECK_DELAY_MS = 2_000;
 export class DeliveryJobsWithReconciliation implements DeliveryJobs {
   constructor(
     private readonly jobs: DeliveryJobs,
-    private readonly hints: Pick<BackgroundTaskScheduler, 'announce'>,
+    private readonly scheduler: Pick<BackgroundTaskScheduler, 'announce'>,
   ) {}
 
   /**
@@ -30,7 +30,7 @@ export class DeliveryJobsWithReconciliation implements DeliveryJobs {
    * delivers to the endpoints.
    */
   checkLater(account: string, delayMs = 0): void {
-    this.hints.announce(account, DELIVERY_TASK_NAMES.reconcile, delayMs + DUE_DELIVERY_CHECK_DELAY_MS);
+    this.scheduler.announce(account, DELIVERY_TASK_NAMES.reconcile, delayMs + DUE_DELIVERY_CHECK_DELAY_MS);
   }
 
   async wake(account: string, endpointIds: readonly string[], delayMs = 0): Promise<void> {
