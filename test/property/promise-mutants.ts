@@ -177,8 +177,8 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
   ),
   broken(
     'deliveries are created without the lease on the log',
-    ['apps/worker/src/dispatch/event-dispatch.spec.ts', 'under its lease'],
-    'apps/worker/src/dispatch/event-dispatch.ts',
+    ['apps/worker/src/dispatch/event-log-reader.spec.ts', 'under its lease'],
+    'apps/worker/src/dispatch/event-log-reader.ts',
     [
       '        await this.dispatcher.dispatch(account, reading.events, lease);',
       '        await this.dispatcher.dispatch(account, reading.events);',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RedisArgument } from '../../libs/platform/src/redis/redis-script.js';
+import type { RedisArgument } from '../../libs/platform/src/redis/redis-evalsha-script.js';
 import type { RedisClient } from '#platform';
 
 /** Replaces the command TIME of a script by the last argument of the script, in microseconds. */

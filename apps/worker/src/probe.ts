@@ -1,6 +1,6 @@
 import type { AgendaTime, WorkerEnvironment } from '#platform';
 import type { UpstreamProbe } from '#relay';
-import type { Round } from './rounds.js';
+import type { Round } from './round-schedule.js';
 
 /** Delay after the end of an outage until the waiting work is checked again, in milliseconds. */
 const AFTER_RECOVERY_MS = 500;

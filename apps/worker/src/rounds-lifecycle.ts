@@ -1,5 +1,5 @@
 import type { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
-import type { RoundSchedule } from './rounds.js';
+import type { RoundSchedule } from './round-schedule.js';
 
 /** Starts and stops the rounds of one role with the process. */
 export abstract class RoundsLifecycle

@@ -102,7 +102,7 @@ export { isRedisNearlyFull, type RedisMemory, readRedisMemory } from './redis/re
 export { hasAppendOnlyFile } from './redis/redis-persistence.js';
 export { TimeLimit } from './time/time-limit.js';
 export { type LuaArguments, type LuaKeys, LuaScript } from './redis/redis-lua-script.js';
-export { type RedisArgument, EvalshaScript } from './redis/redis-script.js';
+export { type RedisArgument, EvalshaScript } from './redis/redis-evalsha-script.js';
 export { readRedisTime } from './redis/redis-time.js';
 export { parseRetryAfter } from './time/retry-after.js';
 export { isTraceContext, type TraceContext, traceIdLogField } from './trace-context.js';

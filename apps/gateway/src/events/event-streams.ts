@@ -10,7 +10,7 @@ import type { Principal } from '#accounts';
 import { EventStream } from './event-stream.js';
 import { LiveChanges, LiveQueue } from './live-changes.js';
 import type { LiveType } from './live-types.js';
-import { SharedLogs } from './shared-log.js';
+import { SharedLogs } from './shared-logs.js';
 import { SseConnection } from './sse-connection.js';
 import type { WaitSettings } from './wait-settings.js';
 import { WaitingSlots } from './waiting-slots.js';

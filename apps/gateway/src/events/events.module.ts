@@ -8,7 +8,7 @@ import { EventReads } from './event-reads.js';
 import { EventStreams } from './event-streams.js';
 import { EventsController } from './events.controller.js';
 import { LiveChanges } from './live-changes.js';
-import { SharedLogs } from './shared-log.js';
+import { SharedLogs } from './shared-logs.js';
 import { WaitingSlots } from './waiting-slots.js';
 
 @Module({

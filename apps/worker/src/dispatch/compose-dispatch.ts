@@ -26,16 +26,16 @@ import {
   createHostNameResolver,
 } from '#webhooks';
 import type { WorkerCore } from '../compose.js';
-import { RoundSchedule } from '../rounds.js';
+import { RoundSchedule } from '../round-schedule.js';
 import { deliveryRetentionFrom, deliverySettingsFrom, eventRetentionFrom } from '../settings.js';
 import { dispatchRounds } from './dispatch-rounds.js';
-import { EventDispatch } from './event-dispatch.js';
+import { EventLogReader } from './event-log-reader.js';
 
 /** The objects of the role `dispatch`. */
 export interface DispatchRole {
   recent: RecentEventCache;
   deliveries: DeliveryRunner;
-  dispatch: EventDispatch;
+  reader: EventLogReader;
   rounds: RoundSchedule;
 }
 
@@ -82,7 +82,7 @@ export function composeDispatch(
   return {
     recent,
     deliveries,
-    dispatch: new EventDispatch(dispatcher, redis, notifier, prefix, logger),
+    reader: new EventLogReader(dispatcher, redis, notifier, prefix, logger),
     rounds: new RoundSchedule(agenda, rounds, logger, core.wakeUps.dispatch),
   };
 }

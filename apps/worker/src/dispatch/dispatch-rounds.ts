@@ -7,7 +7,7 @@ import {
   DUE_DELIVERY_CHECK_DELAY_MS,
   type RedisDeliveryDueTimeReader,
 } from '#webhooks';
-import type { RoleRounds } from '../rounds.js';
+import type { RoleRounds } from '../round-schedule.js';
 
 /** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
 const TICK_MS = 500;

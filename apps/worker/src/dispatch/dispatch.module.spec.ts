@@ -7,7 +7,7 @@ import { DispatchModule } from './dispatch.module.js';
 it('a worker that stops waits for slow receivers only so long that the rest of the shutdown has at least five seconds', async () => {
   const waits: number[] = [];
   const role = {
-    dispatch: { stop: () => Promise.resolve() },
+    reader: { stop: () => Promise.resolve() },
     deliveries: { drain: (ms: number) => Promise.resolve(void waits.push(ms)) },
   } as unknown as DispatchRole;
   const core = { watch: { follow: () => undefined } } as unknown as WorkerCore;

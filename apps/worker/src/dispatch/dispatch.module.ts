@@ -46,7 +46,7 @@ export class DispatchModule implements OnModuleDestroy, BeforeApplicationShutdow
     @Inject(DISPATCH) private readonly role: DispatchRole,
   ) {
     watch.follow(role.rounds);
-    watch.follow(role.dispatch);
+    watch.follow(role.reader);
     watch.follow({
       removed: (account) => {
         role.recent.forget(account);
@@ -67,7 +67,7 @@ export class DispatchModule implements OnModuleDestroy, BeforeApplicationShutdow
   }
 
   private async stop(): Promise<void> {
-    await this.role.dispatch.stop();
+    await this.role.reader.stop();
     await this.role.deliveries.drain(DRAIN_MS);
   }
 }

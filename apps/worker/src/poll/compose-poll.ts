@@ -6,7 +6,7 @@ import { UpstreamProbe } from '#relay';
 import type { BudgetedUpstream } from '#upstream';
 import type { WorkerCore } from '../compose.js';
 import { probeLeaseMs } from '../probe.js';
-import { RoundSchedule } from '../rounds.js';
+import { RoundSchedule } from '../round-schedule.js';
 import { pollRounds } from './poll-rounds.js';
 import { Poller } from './poller.js';
 

@@ -3,7 +3,7 @@ import type { Account } from '#accounts';
 import { createLogger } from '#platform';
 import { UpstreamUnreachableError } from '#upstream';
 import { eventually } from '../../../../test/support/eventually.js';
-import type { RoleRounds } from '../rounds.js';
+import type { RoleRounds } from '../round-schedule.js';
 import { type PollRoundParts, pollRounds } from './poll-rounds.js';
 
 const ACCOUNT = 'default';

@@ -11,7 +11,7 @@ import {
 import type { UpstreamProbe } from '#relay';
 import { BudgetExhaustedError, UpstreamError, type UpstreamHealth } from '#upstream';
 import { type ProbeTimes, probeRound } from '../probe.js';
-import { MAX_RUNNING, type RoleRounds, SURVEY } from '../rounds.js';
+import { MAX_RUNNING, type RoleRounds, SURVEY } from '../round-schedule.js';
 
 /** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
 const TICK_MS = 250;

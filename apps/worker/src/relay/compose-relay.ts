@@ -24,7 +24,7 @@ import {
 } from '#relay';
 import { accountNamed, type WorkerCore } from '../compose.js';
 import { probeLeaseMs } from '../probe.js';
-import { RoundSchedule } from '../rounds.js';
+import { RoundSchedule } from '../round-schedule.js';
 import { relaySettingsFrom, sendRetentionFrom } from '../settings.js';
 import { AccountSender } from './account-sender.js';
 import { relayRounds } from './relay-rounds.js';

@@ -8,7 +8,7 @@ import {
   type UpstreamProbe,
 } from '#relay';
 import { type ProbeTimes, probeRound } from '../probe.js';
-import type { RoleRounds } from '../rounds.js';
+import type { RoleRounds } from '../round-schedule.js';
 import type { SendRetention } from '../settings.js';
 
 /** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */

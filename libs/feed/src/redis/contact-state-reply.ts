@@ -42,7 +42,7 @@ const CONTACT_STATE_FIELDS = [
  */
 export function parseContactStateLuaReply(values: readonly unknown[]): ContactStateLuaReply {
   const reply: Record<string, unknown> = {};
-  for (const [place, name] of CONTACT_STATE_FIELDS.entries()) reply[name] = values[place];
+  for (const [index, name] of CONTACT_STATE_FIELDS.entries()) reply[name] = values[index];
   return reply as unknown as ContactStateLuaReply;
 }
 

@@ -11,7 +11,7 @@ import type { ContactState } from '../snapshot/contact-state.js';
 import type { KnownContacts } from '../snapshot/known-contacts.js';
 import type { NextDue } from '../poll/poll-queue.js';
 import { type ContactStateLuaReply, contactStateOf } from './contact-state-reply.js';
-import { UnchangedPollCommitter } from './redis-unchanged-poll-committer.js';
+import { RedisUnchangedPollCommitter } from './redis-unchanged-poll-committer.js';
 import type { FeedOverview } from '../schedule/feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
@@ -42,7 +42,7 @@ const KNOWN_A_SCAN = 1_000;
 
 /** Implements {@link FeedStore} with Redis. */
 export class RedisFeedStore implements FeedStore {
-  private readonly unchangedPolls: UnchangedPollCommitter;
+  private readonly unchangedPolls: RedisUnchangedPollCommitter;
 
   constructor(
     private readonly redis: RedisClient,
@@ -50,7 +50,7 @@ export class RedisFeedStore implements FeedStore {
     /** Whether the rows of conversations are stored and updated. */
     private readonly rowsKept: 'on' | 'off' = 'on',
   ) {
-    this.unchangedPolls = new UnchangedPollCommitter(redis, prefix);
+    this.unchangedPolls = new RedisUnchangedPollCommitter(redis, prefix);
   }
 
   async knownContacts(account: string): Promise<KnownContacts> {

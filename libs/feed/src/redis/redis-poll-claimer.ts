@@ -30,7 +30,7 @@ const MAX_FULL_SHARE_DELAY_MS = 3_600_000;
 const MAX_CLAIMS_A_RUN = 64;
 
 /** Claims due contacts, together with the budget tokens for their first requests. See `PollQueue.claim`. */
-export class PollClaimer {
+export class RedisPollClaimer {
   /** Unique id of this object. Together with the number of claims it forms the unique id of a lease. */
   private readonly holder = newId('req');
   private claims = 0;
@@ -59,7 +59,7 @@ export class PollClaimer {
 
   private async claimAll(account: string, rates: readonly number[]): Promise<ClaimReply[]> {
     const keys = accountKeys(this.prefix, account);
-    const leasesOf = rates.map((_, place) => `${this.holder}.${this.claims + place + 1}`);
+    const leasesOf = rates.map((_, index) => `${this.holder}.${this.claims + index + 1}`);
     this.claims += rates.length;
     const tokenRequestedAt = performance.now();
     const reply = (await claimPollsScript.runForBuffers(
@@ -85,8 +85,8 @@ export class PollClaimer {
     )) as ClaimsReply;
     const nextDue = parseNextDueTime(reply.nextDue);
     const shared = { ...nextDue, tokenRequestedAt, availableForPolls: Number(String(reply.available)) };
-    return leasesOf.map((lease, place): ClaimReply => {
-      const claimed = reply.claims[place];
+    return leasesOf.map((lease, index): ClaimReply => {
+      const claimed = reply.claims[index];
       if (claimed !== undefined)
         return { ...shared, claimed: this.claimedPoll(claimed, lease, reply.isAvailable === 1) };
       return reply.waitMs > 0 ? { waitMs: reply.waitMs } : nextDue;

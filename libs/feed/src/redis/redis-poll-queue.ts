@@ -9,7 +9,7 @@ import {
   type PollQueue,
   type PollOutcome,
 } from '../poll/poll-queue.js';
-import { PollClaimer } from './redis-poll-claimer.js';
+import { RedisPollClaimer } from './redis-poll-claimer.js';
 import { parseNextDueTime, pollQueueRedisKeys } from './redis-poll-queue-keys.js';
 
 const renewPollsScript = LuaScript.from(import.meta.url, 'lua/renew-polls.lua');
@@ -18,7 +18,7 @@ const endClaimScript = LuaScript.from(import.meta.url, 'lua/end-poll.lua');
 
 /** Implements {@link PollQueue} with Redis. */
 export class RedisPollQueue implements PollQueue {
-  private readonly claimer: PollClaimer;
+  private readonly claimer: RedisPollClaimer;
 
   constructor(
     private readonly redis: RedisClient,
@@ -29,7 +29,7 @@ export class RedisPollQueue implements PollQueue {
     /** Time between two sweeps of a contact, in milliseconds. */
     sweepMs = Infinity,
   ) {
-    this.claimer = new PollClaimer(redis, prefix, leaseMs, rowsKept, sweepMs);
+    this.claimer = new RedisPollClaimer(redis, prefix, leaseMs, rowsKept, sweepMs);
   }
 
   claim(account: string, rate: number): Promise<ClaimReply> {
@@ -46,7 +46,7 @@ export class RedisPollQueue implements PollQueue {
         claims: claims.flatMap(({ kind, contactId, lease }) => [kind, contactId, lease]),
       },
     )) as number[];
-    return lost.flatMap((place) => claims[place] ?? []);
+    return lost.flatMap((index) => claims[index] ?? []);
   }
 
   async end(

@@ -16,7 +16,7 @@ interface PollOfContact {
 }
 
 /** Commits polls that found no changes. Commits the polls of one account together. */
-export class UnchangedPollCommitter {
+export class RedisUnchangedPollCommitter {
   private readonly batches: CallBatcher<PollOfContact, NextDue | undefined>;
 
   constructor(
@@ -60,7 +60,7 @@ export class UnchangedPollCommitter {
       },
     );
     const { nextDue, committed } = reply as { nextDue: string[]; committed: number[] };
-    return polls.map((_, place) => (committed[place] === 1 ? parseNextDueTime(nextDue) : undefined));
+    return polls.map((_, index) => (committed[index] === 1 ? parseNextDueTime(nextDue) : undefined));
   }
 }
 

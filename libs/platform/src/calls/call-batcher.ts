@@ -47,8 +47,8 @@ export class CallBatcher<Item, Result> {
       batch.map(({ item }) => item),
     ).then(
       (results) => {
-        for (const [place, { resolve, reject }] of batch.entries()) {
-          if (place < results.length) resolve(results[place] as Result);
+        for (const [index, { resolve, reject }] of batch.entries()) {
+          if (index < results.length) resolve(results[index] as Result);
           else reject(new Error('a batch has no result for one of its calls'));
         }
       },

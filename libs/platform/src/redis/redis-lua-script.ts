@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readLuaSource, type Signature } from './lua-source.mjs';
 import type { RedisClient } from './redis-connection.js';
-import { type RedisArgument, EvalshaScript } from './redis-script.js';
+import { type RedisArgument, EvalshaScript } from './redis-evalsha-script.js';
 
 /**
  * Redis keys for a script. Their names are declared in the header of the script with `@key` or `@keys`, and are in

@@ -1,6 +1,6 @@
 /** A webhook that has no slot and waits for one. */
 interface Waiter {
-  webhook: string;
+  endpoint: string;
   max: number;
   /** Called with the number of slots that the webhook gets. */
   resolve: (count: number) => void;
@@ -30,21 +30,21 @@ export class AttemptSlots {
    * @returns the number of slots that this call took; 0 if the webhook may not have more slots than it already has,
    * or if no slot is free and {@link close} was called
    */
-  acquire(webhook: string, max: number): Promise<number> {
+  acquire(endpoint: string, max: number): Promise<number> {
     // A webhook that already has a slot does not wait here: when one of its attempts ends, the caller asks again.
-    if (this.free > 0 || this.taken.has(webhook) || this.isClosed)
-      return Promise.resolve(this.take(webhook, max));
-    return new Promise((resolve) => this.waiting.add({ webhook, max, resolve }));
+    if (this.free > 0 || this.taken.has(endpoint) || this.isClosed)
+      return Promise.resolve(this.take(endpoint, max));
+    return new Promise((resolve) => this.waiting.add({ endpoint, max, resolve }));
   }
 
   /** True if a webhook would get a slot now. */
-  hasSlotFor(webhook: string): boolean {
-    return this.shareOf(webhook) > 0;
+  hasSlotFor(endpoint: string): boolean {
+    return this.shareOf(endpoint) > 0;
   }
 
   /** True if a webhook has a slot. */
-  isUsedBy(webhook: string): boolean {
-    return this.taken.has(webhook);
+  isUsedBy(endpoint: string): boolean {
+    return this.taken.has(endpoint);
   }
 
   /** True if no slot is free. */
@@ -53,11 +53,11 @@ export class AttemptSlots {
   }
 
   /** Frees `count` taken slots of a webhook. Webhooks that wait for slots get their share of the free slots at once. */
-  release(webhook: string, count: number): void {
+  release(endpoint: string, count: number): void {
     if (count === 0) return;
-    const left = (this.taken.get(webhook) ?? 0) - count;
-    if (left > 0) this.taken.set(webhook, left);
-    else this.taken.delete(webhook);
+    const left = (this.taken.get(endpoint) ?? 0) - count;
+    if (left > 0) this.taken.set(endpoint, left);
+    else this.taken.delete(endpoint);
     this.free += count;
     for (const waiter of this.waiting) {
       if (this.free === 0) return;
@@ -65,7 +65,7 @@ export class AttemptSlots {
       // Each waiting webhook gets an equal part of the free slots. One further part stays free for a webhook that
       // asks later.
       const part = Math.ceil(this.free / (this.waiting.size + 2));
-      waiter.resolve(this.take(waiter.webhook, Math.min(waiter.max, part)));
+      waiter.resolve(this.take(waiter.endpoint, Math.min(waiter.max, part)));
     }
   }
 
@@ -76,17 +76,17 @@ export class AttemptSlots {
     this.waiting.clear();
   }
 
-  private take(webhook: string, max: number): number {
-    const count = Math.min(max, this.shareOf(webhook));
+  private take(endpoint: string, max: number): number {
+    const count = Math.min(max, this.shareOf(endpoint));
     if (count === 0) return 0;
     this.free -= count;
-    this.taken.set(webhook, (this.taken.get(webhook) ?? 0) + count);
+    this.taken.set(endpoint, (this.taken.get(endpoint) ?? 0) + count);
     return count;
   }
 
   /** Returns how many further slots a webhook may take. */
-  private shareOf(webhook: string): number {
-    const own = this.taken.get(webhook) ?? 0;
+  private shareOf(endpoint: string): number {
+    const own = this.taken.get(endpoint) ?? 0;
     const half = (this.free - own) / 2;
     return Math.max(own === 0 ? Math.ceil(half) : Math.floor(half), 0);
   }

@@ -14,7 +14,7 @@ import type {
   SettlementResult,
 } from '../delivery/delivery-store.js';
 import { parseEndpointForDelivery } from '../endpoint/stored-endpoint.js';
-import { RedisDeliveryCreator } from './redis-delivery-creation.js';
+import { RedisDeliveryCreator } from './redis-delivery-creator.js';
 import { contentOfEvent, type EventContent, RecentEventCache } from '../delivery/recent-event-cache.js';
 import { RedisDeliveryReader } from './redis-delivery-reader.js';
 import {

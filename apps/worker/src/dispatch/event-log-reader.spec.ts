@@ -18,13 +18,13 @@ import {
 } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { EventDispatch } from './event-dispatch.js';
+import { EventLogReader } from './event-log-reader.js';
 
 let server: TestRedis;
 let redis: RedisClient;
 let prefix: string;
 let log: RedisEventLog;
-let dispatch: EventDispatch;
+let reader: EventLogReader;
 let dispatched: string[];
 /** The leases under which events were dispatched, each with the token that held the event log in Redis then. */
 let leases: { given: ReaderLease | undefined; holder: string | null }[];
@@ -44,17 +44,17 @@ beforeEach(() => {
   prefix = `test-${newId('req')}`;
   log = new RedisEventLog(redis, prefix);
   [dispatched, leases, blockedAccount, refusals] = [[], [], undefined, { past: 0, left: 0 }];
-  dispatch = dispatchOn(redis);
+  reader = readerOn(redis);
 });
 afterEach(async () => {
   blockedAccount = undefined;
-  await dispatch.stop();
+  await reader.stop();
   await closeRedis(redis);
 });
 
 const open = (): RedisClient => openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
 
-function dispatchOn(connection: RedisClient): EventDispatch {
+function readerOn(connection: RedisClient): EventLogReader {
   const dispatcher = {
     dispatch: async (account: string, events: readonly LoggedEvent[], given?: ReaderLease): Promise<void> => {
       const holder = await connection.get(eventLogReaderLeaseRedisKey(accountKeys(prefix, account)));
@@ -67,7 +67,7 @@ function dispatchOn(connection: RedisClient): EventDispatch {
       dispatched.push(...events.map(({ sequence }) => `${account} ${sequence}`));
     },
   };
-  return new EventDispatch(
+  return new EventLogReader(
     dispatcher,
     connection,
     new RedisEventLogNotifier(new RedisChannelSubscriber(open, prefix), prefix),
@@ -80,15 +80,15 @@ const append = (account: string, revision: number): Promise<void> =>
   log.append(account, [{ type: 'webhook.test', subject: 'a', revision, data: {} }]);
 
 it('the event dispatch reads the event log of an account until the account is removed, and resumes when the account is added again', async () => {
-  dispatch.added('a');
+  reader.added('a');
   await append('a', 1);
   await eventually('the first event is dispatched', () => dispatched.includes('a 1'));
-  dispatch.removed('a');
-  dispatch.added('b');
+  reader.removed('a');
+  reader.added('b');
   await append('a', 2);
   await append('b', 1);
   await eventually('the event of account b is dispatched', () => dispatched.includes('b 1'));
-  dispatch.added('a');
+  reader.added('a');
   await eventually('the second event is dispatched', () => dispatched.includes('a 2'));
   expect(dispatched.filter((it) => it.startsWith('a'))).toEqual(['a 1', 'a 2']);
 });
@@ -96,7 +96,7 @@ it('the event dispatch reads the event log of an account until the account is re
 it('the event dispatch continues for an account while the dispatch of another account hangs', async () => {
   blockedAccount = 'a';
   for (const account of ['a', 'b']) {
-    dispatch.added(account);
+    reader.added(account);
     await append(account, 1);
   }
   await eventually('the event of account b is dispatched', () => dispatched.includes('b 1'));
@@ -109,19 +109,19 @@ it('the event dispatch opens only one additional Redis connection for any number
   await redis.ping();
   const before = await connections();
   const accounts = Array.from({ length: 200 }, (_, i) => `account-${i}`);
-  for (const account of accounts) dispatch.added(account);
+  for (const account of accounts) reader.added(account);
   for (const account of accounts) await append(account, 1);
   await eventually('all events are dispatched', () => dispatched.length === 200);
   expect((await connections()) - before).toBe(1);
 });
 
 it('the event dispatch releases its lease on the event log of an account when the dispatch stops, so that another process reads the event log at once', async () => {
-  dispatch.added('a');
+  reader.added('a');
   await append('a', 1);
   await eventually('the first event is dispatched', () => dispatched.includes('a 1'));
-  await dispatch.stop();
-  dispatch = dispatchOn(redis);
-  dispatch.added('a');
+  await reader.stop();
+  reader = readerOn(redis);
+  reader.added('a');
   const begun = performance.now();
   await append('a', 2);
   await eventually('the second event is dispatched', () => dispatched.includes('a 2'));
@@ -131,7 +131,7 @@ it('the event dispatch releases its lease on the event log of an account when th
 
 it('the event dispatch acknowledges an event only after its deliveries are created: it dispatches the event again after a failure', async () => {
   refusals.left = 1;
-  dispatch.added('a');
+  reader.added('a');
   await append('a', 1);
   await eventually('the event is dispatched after the failure', () => dispatched.includes('a 1'));
   expect(refusals.past).toBe(1);
@@ -139,18 +139,18 @@ it('the event dispatch acknowledges an event only after its deliveries are creat
 
 it('the event dispatch acknowledges an event only after its deliveries are created: another process dispatches an event that failed', async () => {
   refusals.left = Infinity;
-  dispatch.added('a');
+  reader.added('a');
   await append('a', 1);
   await eventually('a dispatch of the event fails', () => refusals.past > 0);
-  await dispatch.stop();
+  await reader.stop();
   refusals.left = 0;
-  dispatch = dispatchOn(redis);
-  dispatch.added('a');
+  reader = readerOn(redis);
+  reader.added('a');
   await eventually('the event is dispatched by the other process', () => dispatched.includes('a 1'));
 });
 
 it('the event dispatch creates deliveries only under its lease on the event log, so that no deliveries are created after another process took over the log', async () => {
-  dispatch.added('a');
+  reader.added('a');
   for (const revision of [1, 2]) {
     await append('a', revision);
     await eventually('the event is dispatched', () => dispatched.includes(`a ${revision}`));

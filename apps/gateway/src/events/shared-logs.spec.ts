@@ -16,7 +16,7 @@ import {
 } from '#platform';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { someEvent } from '../fixtures/events.js';
-import { type SharedLog, SharedLogs } from './shared-log.js';
+import { type SharedLog, SharedLogs } from './shared-logs.js';
 import { WAIT_SETTINGS } from './wait-settings.js';
 
 const ACCOUNT = 'default';

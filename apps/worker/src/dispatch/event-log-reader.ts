@@ -28,7 +28,7 @@ interface Loop {
  * Reads the log of each existing account and creates the deliveries of its events. All accounts share two
  * Redis connections: one for commands, and one that receives hints of new events.
  */
-export class EventDispatch implements AccountFollower {
+export class EventLogReader implements AccountFollower {
   private readonly loops = new Map<string, Loop>();
   private stopping = false;
 

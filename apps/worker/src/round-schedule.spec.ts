@@ -4,7 +4,7 @@ import { type AgendaTime, createLogger } from '#platform';
 import { eventually } from '../../../test/support/eventually.js';
 import { MemoryAgenda } from '../../../test/support/memory-agenda.js';
 import { WakeUps } from '../../../test/support/wake-ups.js';
-import { type Round, RoundSchedule } from './rounds.js';
+import { type Round, RoundSchedule } from './round-schedule.js';
 
 interface ScheduleOptions {
   run: Round['run'];
