@@ -1,12 +1,21 @@
 import { expect, it } from '@jest/globals';
 import { EVENT_TYPES } from '#events';
-import { PROBLEM_CODES } from '../../apps/gateway/src/problems/problem-catalog.js';
+import { PROBLEMS } from '../../apps/gateway/src/problems/problem-catalog.js';
 import { read } from './pages.js';
 
-it.each<[string, readonly string[]]>([
-  ['event type', EVENT_TYPES],
-  ['problem code', PROBLEM_CODES],
-])('the API guide names every %s', (_, names) => {
-  const guide = read('docs/api-guide.md');
-  expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
+const GUIDE = read('docs/api-guide.md');
+
+it('the API guide names every event type', () => {
+  expect(EVENT_TYPES.filter((type) => !GUIDE.includes(`\`${type}\``))).toEqual([]);
+});
+
+it('the API guide has every problem code with its status', () => {
+  const shown = [...GUIDE.matchAll(/^\| (`[a-z_`, ]+`) \| (\d{3}(?:, \d{3})*) \|/gm)].flatMap(
+    ([, codes = '', statuses = '']) => {
+      const each = statuses.split(', ').map(Number);
+      return codes.split(', ').map((code, index) => [code.slice(1, -1), each[index] ?? each[0]] as const);
+    },
+  );
+  const statuses = Object.entries(PROBLEMS).map(([code, { status }]) => [code, status] as const);
+  expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(statuses));
 });
