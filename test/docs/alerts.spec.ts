@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { findProgram } from '../support/find-program.js';
+import { read } from './pages.js';
 
 const PROMTOOL = findProgram('promtool');
 if (PROMTOOL === undefined)
@@ -94,6 +95,40 @@ async function requireAlerts(
     ]);
   });
 
+  it('report that production has no relay worker while staging has one', async () => {
+    const workers = (installation: string): string =>
+      `tidings_workers{instance="a:3000",installation="${installation}",role="relay"}`;
+    const series = [
+      { series: workers('production'), values: '0x10' },
+      { series: workers('staging'), values: '1x10' },
+    ];
+    await requireAlerts(series, 'TidingsNoWorker', [
+      {
+        labels: { severity: 'critical', installation: 'production', role: 'relay' },
+        summary: 'No running worker has the role relay.',
+      },
+    ]);
+  });
+
+  it('compare the memory of a Redis with its own limit', async () => {
+    const memory = (name: string, installation: string, bytes: number): InputSeries => ({
+      series: `tidings_redis_memory_${name}_bytes{instance="a:3000",installation="${installation}"}`,
+      values: `${bytes}x10`,
+    });
+    const series = [
+      memory('used', 'production', 950),
+      memory('max', 'production', 1_000),
+      memory('used', 'staging', 10),
+      memory('max', 'staging', 4_000),
+    ];
+    await requireAlerts(series, 'TidingsRedisNearlyFull', [
+      {
+        labels: { severity: 'critical', installation: 'production' },
+        summary: 'Redis uses 950B, more than 80 % of its maxmemory.',
+      },
+    ]);
+  });
+
   it('name an account with an unavailable messaging service that is among the first 100', async () => {
     const series = [{ series: 'tidings_upstream_up{instance="a:3000",account="acc_1"}', values: '0x10' }];
     await requireAlerts(series, 'TidingsUpstreamUnavailable', [
@@ -103,4 +138,11 @@ async function requireAlerts(
       },
     ]);
   });
+});
+
+it('each alert keeps the installations of one Prometheus apart', () => {
+  const expressions = read('monitoring/alerts.yml').replaceAll(/^ *#.*$/gm, '');
+  const aggregations = [...expressions.matchAll(/\b(?:sum|min|max|count|avg|group)\b *(?=by|\()(.{0,20})/g)];
+  expect(aggregations.length).toBeGreaterThan(15);
+  expect(aggregations.filter(([, rest = '']) => !rest.startsWith('by (installation'))).toEqual([]);
 });
