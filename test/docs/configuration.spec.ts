@@ -69,3 +69,8 @@ it('docker-compose.yml limits the log size of every service, because Docker sets
   expect(bodies.length).toBeGreaterThan(5);
   for (const body of bodies) expect(body).toMatch(/^ {4}<<: \*(?:safety|product)$/m);
 });
+
+it('docker-compose.yml keeps the number of workers of .env with every `up`', () => {
+  const [, service = ''] = /^ {2}worker:\n((?: {4}.*\n)+)/m.exec(read('docker-compose.yml')) ?? [];
+  expect(service).toMatch(/^ {4}scale: \$\{WORKERS:-1\}$/m);
+});

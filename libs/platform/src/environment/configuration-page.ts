@@ -30,15 +30,15 @@ Every process reads its environment once, at start. If a value is missing or inv
 
 A variable that is not in these tables but looks like one of them, such as \`UPSTEAM_BASE_URL\`, has no effect. At start, the gateway and worker log a warning with its name and the most similar known name. Under Docker Compose, nothing warns: only known names are passed on from \`.env\` to the containers.
 
-\`npm start\` sets everything that has no default; with your own \`UPSTREAM_BASE_URL\`, set \`UPSTREAM_API_KEY\` too. Under Docker Compose every variable can be set in \`.env\`, except \`REDIS_URL\`, \`HOST\`, \`WORKER_HOST\` and \`WORKER_PORT\`, which the compose file or the image sets; \`PORT\` is the published port.`;
+\`npm start\` sets everything that has no default; with your own \`UPSTREAM_BASE_URL\`, set \`UPSTREAM_API_KEY\` too. Under Docker Compose every variable of these tables can be set in \`.env\`, except \`HOST\`, \`WORKER_HOST\` and \`WORKER_PORT\`, which the image or the compose file sets; \`PORT\` is the published port.`;
 
 const AWS = `## Variables of the AWS SDK
 
-With \`BLOB_STORE=s3://…\` the AWS SDK reads \`AWS_REGION\`, \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and its other variables (profiles, roles of the machine) itself.`;
+With \`BLOB_STORE=s3://…\` the AWS SDK reads \`AWS_REGION\`, \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and its other variables (profiles, roles of the machine) itself. Under Docker Compose, those that \`docker-compose.yml\` does not name need a [\`docker-compose.override.yml\`](operations.md#more-machines).`;
 
 const NODE = `## Variables of Node.js
 
-If Redis (\`rediss://\`), upstream, S3 or a webhook receiver has a certificate of your own CA, set \`NODE_EXTRA_CA_CERTS\` to the path of a PEM file with the certificate of this CA. Under Docker Compose, also mount the file into \`gateway\` and \`worker\`, with a \`docker-compose.override.yml\`.
+If Redis (\`rediss://\`), upstream, S3 or a webhook receiver has a certificate of your own CA, set \`NODE_EXTRA_CA_CERTS\` to the path of a PEM file with the certificate of this CA. Under Docker Compose, also mount the file into \`gateway\` and \`worker\`, with a [\`docker-compose.override.yml\`](operations.md#more-machines).
 
 \`HTTP_PROXY\` and \`HTTPS_PROXY\` have no effect: Tidings connects directly to upstream and to webhook receivers.`;
 
