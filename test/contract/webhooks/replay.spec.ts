@@ -119,6 +119,20 @@ describe('a replay', () => {
     expect(await replay(id, { until: timeOf(events[1]) })).toBe(1);
   });
 
+  it("sends all events before `until` also if Redis' clock was ahead and then set back", async () => {
+    const { redis, prefix } = on.harness;
+    const ahead = Date.now() + 3_600_000;
+    await on.harness.record(1);
+    // Positions never go back, so the log goes on from the time at which the clock was ahead.
+    const entry = { i: 'evt_1', t: 'message.received', c: 'c1', s: '2', at: String(ahead), d: '{}' };
+    await redis.xadd(`${prefix}:{${ACCOUNT}}:events`, `${ahead}-0`, ...Object.entries(entry).flat());
+    await on.harness.record(1_200);
+    const id = await subscribe();
+    const request = { ...ALWAYS, until: Date.now() + 600_000, scope: 'missed' } as const;
+    expect(await replays().count(ACCOUNT, id, request)).toBe(1_201);
+    expect(await replays().start(ACCOUNT, id, request)).toBe(1_201);
+  });
+
   it('sends only events that match both the webhook’s filter and the requested types', async () => {
     const [wanted] = await on.harness.record(1);
     await on.harness.record(1, { contactId: 'c2' });

@@ -91,13 +91,14 @@ export class EventReplayer {
     const endpoint = await this.endpoints.find(account, id);
     if (endpoint === undefined) return undefined;
     if (!endpoint.enabled) throw createWebhookDisabledError('A replay would deliver nothing');
-    await this.checkSize(account, request);
+    const last = await this.checkSize(account, request);
+    if (last === undefined) return 0;
     const { eventTypes = ['*'] } = request;
     const isSelected = (event: LoggedEvent): boolean =>
       isEventForEndpoint(endpoint, event) &&
       eventTypes.some((pattern) => matchesEventType(pattern, event.type));
     let sum = 0;
-    for await (const events of readEventsInTimeWindow(this.log, account, request)) {
+    for await (const events of readEventsInTimeWindow(this.log, account, request, last.position)) {
       const selected = events.filter(isSelected);
       if (selected.length > 0) sum += await step(selected, sum);
     }
@@ -106,14 +107,17 @@ export class EventReplayer {
 
   /**
    * Checks the number of events before the replay starts, because a replay that stops halfway would look
-   * complete.
+   * complete. Returns the last event of the window.
    */
-  private async checkSize(account: string, window: TimeWindow): Promise<void> {
+  private async checkSize(account: string, window: TimeWindow): Promise<LoggedEvent | undefined> {
     let seen = 0;
+    let last: LoggedEvent | undefined;
     for await (const events of readEventsInTimeWindow(this.log, account, window)) {
       const first = events[this.maxEvents - seen];
       if (first !== undefined) throw new ReplayTooLargeError(this.maxEvents, first.timestamp);
       seen += events.length;
+      last = events.at(-1) ?? last;
     }
+    return last;
   }
 }

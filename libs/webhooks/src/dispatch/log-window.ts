@@ -17,24 +17,26 @@ export interface TimeWindow {
 }
 
 /**
- * Yields the events of a time window page by page, oldest first. Events that are recorded after the call are not
- * included.
+ * Yields the events of a time window page by page, oldest first. Reads on to the end of the log: if Redis' clock was
+ * set back, events after `until` by their position may be before `until` by their time. Events that are recorded after
+ * the call are not included.
+ * @param lastPosition if given, the events after this position are not included either
  */
 export async function* readEventsInTimeWindow(
   log: Pick<EventLog, 'read' | 'end'>,
   account: string,
   { since, until }: TimeWindow,
+  lastPosition?: string,
 ): AsyncGenerator<LoggedEvent[], void, void> {
   const end = await log.end(account);
+  const last = lastPosition ?? end.position;
   let after: Cursor | undefined =
     since < 1 ? undefined : { epoch: end.epoch, position: lastPositionBefore(since) };
   for (;;) {
     const page = await readEventsFromCursorOrOldest(log, account, after, PAGE_SIZE);
-    const here = page.events.filter(({ position }) => !isLogPositionBefore(end.position, position));
+    const here = page.events.filter(({ position }) => !isLogPositionBefore(last, position));
     yield here.filter(({ timestamp }) => Date.parse(timestamp) >= since && Date.parse(timestamp) < until);
-    const last = page.events.at(-1);
     if (!page.hasMore || here.length < page.events.length) return;
-    if (last !== undefined && !isLogPositionBefore(last.position, lastPositionBefore(until))) return;
     after = page.next;
   }
 }
