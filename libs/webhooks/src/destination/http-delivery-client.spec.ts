@@ -71,6 +71,13 @@ describe('a request to a receiver', () => {
     });
   });
 
+  it('returns the first Retry-After if the reply has two, for example one of a proxy', async () => {
+    const { port } = await receiver((_, response) => {
+      response.setHeader('retry-after', ['60', '5']).writeHead(429).end();
+    });
+    expect(await post(clientFor(), `http://127.0.0.1:${port}/`)).toMatchObject({ retryAfter: '60' });
+  });
+
   it('is not sent if the machine was suspended for longer than the timeout while the connection was opened', async () => {
     const { port, seen } = await receiver((_, response) => response.end('ok'));
     const { now } = Date;

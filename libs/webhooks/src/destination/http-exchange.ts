@@ -59,8 +59,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     // A status below 200 is informational; the final status follows.
     if (statusCode < 200 || this.hasEnded) return;
     this.reply.statusCode = statusCode;
-    const retryAfter = headers['retry-after'];
-    if (typeof retryAfter === 'string') this.reply.retryAfter = retryAfter;
+    // A proxy may add a second header of this name.
+    const [retryAfter = null] = [headers['retry-after']].flat();
+    this.reply.retryAfter = retryAfter;
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
