@@ -20,6 +20,10 @@ async function subscribe(url: string, request: Partial<NewEndpoint> = {}): Promi
 const paceOf = (id: string): Promise<Record<string, string>> =>
   on.harness.redis.hgetall(`${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:speed`);
 
+/** Makes an endpoint that fails appear to have failed for `ms` milliseconds longer. */
+const failsLongerBy = (id: string, ms: number): Promise<number> =>
+  on.harness.redis.hincrby(`${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:speed`, 'failingSince', -ms);
+
 /** An endpoint whose deliveries the test claims and settles itself. */
 class ByHand {
   private constructor(readonly id: string) {}
@@ -314,26 +318,30 @@ describe('a webhook whose attempts all fail', () => {
     expect(to.received.length).toBeLessThan(7);
   });
 
-  it('is not disabled by the first attempt of a delivery, even if its last attempt failed long ago: the retry may succeed', async () => {
-    let status = 500;
-    const to = await receiver(() => ({ status }));
+  it('is not disabled by a delivery that has only begun to fail, even if its last attempt failed long ago: a retry may succeed', async () => {
+    // All four attempts of the first delivery fail, and two of the second.
+    const to = await receiver((_, count) => ({ status: count > 6 ? 204 : 500 }));
     const id = await subscribe(to.url);
-    on.harness.startRunner([0.05], { disableAfterMs: 60_000 });
-    const [first] = await dispatched(1);
+    on.harness.startRunner([0.05, 0.05, 0.05], { disableAfterMs: 60_000 });
     const statusOf = async (event: LoggedEvent | undefined): Promise<string | undefined> =>
       (await on.harness.deliveries.find(ACCOUNT, deliveryId(event?.id ?? '', id)))?.status;
-    await eventually('the delivery fails', async () => (await statusOf(first)) === 'failed');
-    // The attempts failed two minutes ago.
-    const pace = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:speed`;
-    const failingSince = Number(await on.harness.redis.hget(pace, 'failingSince'));
-    expect(failingSince).toBeGreaterThan(0);
-    await on.harness.redis.hset(pace, 'failingSince', failingSince - 120_000);
-    const before = to.received.length;
+    const [first] = await dispatched(1);
+    await eventually('the first delivery fails', async () => (await statusOf(first)) === 'failed');
+    await failsLongerBy(id, 120_000);
     const [second] = await dispatched(1);
-    await eventually('the first attempt arrives', () => to.received.length > before);
-    status = 200;
-    await eventually('the retry succeeds', async () => (await statusOf(second)) === 'succeeded');
+    await eventually('the second delivery succeeds', async () => (await statusOf(second)) === 'succeeded');
     expect((await on.harness.endpoints.find(ACCOUNT, id))?.enabled).toBe(true);
+  });
+
+  it('is disabled by a delivery that fails for good', async () => {
+    const to = await receiver(() => ({ status: 500 }));
+    const id = await subscribe(to.url);
+    on.harness.startRunner([0.05], { disableAfterMs: 60_000 });
+    await dispatched(1);
+    await eventually('the first attempt has failed', async () => 'failingSince' in (await paceOf(id)));
+    await failsLongerBy(id, 120_000);
+    await dispatched(1);
+    await eventually('disabled', async () => !(await on.harness.endpoints.find(ACCOUNT, id))?.enabled);
   });
 
   it('is not disabled if an attempt has succeeded since the failure that would disable it', async () => {

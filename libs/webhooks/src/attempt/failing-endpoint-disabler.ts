@@ -1,6 +1,7 @@
 import { type Logger, pause } from '#platform';
 import type { AttemptResult } from './delivery-attempter.js';
 import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
+import type { Attempt } from '../delivery/delivery.js';
 import type { DeliveryDecision } from '../delivery/retry-policy.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
@@ -14,7 +15,7 @@ const RECORD_RETRY_MS = 250;
 export class FailingEndpointDisabler {
   /** @param disableAfterMs time for which all attempts must have failed, in milliseconds */
   constructor(
-    private readonly store: Pick<DeliveryStore, 'endPending'>,
+    private readonly store: Pick<DeliveryStore, 'endPending' | 'find'>,
     private readonly endpoints: Pick<EndpointStore, 'disable' | 'find'>,
     private readonly disableAfterMs: number,
     private readonly logger: Logger,
@@ -73,21 +74,34 @@ export class FailingEndpointDisabler {
   /**
    * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint was disabled because
    * of the given attempt. Also returns true after the reply 410 Gone: {@link disableGone} has then already disabled
-   * the endpoint. The first attempt of a delivery disables nothing: an endpoint that gets few events may have failed long
-   * ago, and its first retry may succeed.
+   * the endpoint. A delivery that has only begun to fail disables nothing: an endpoint that gets few events may have
+   * failed long ago and may be restarting now, so that the next retry succeeds.
    */
   private async disableIfFailing(
     account: string,
     { id, url }: EndpointForDelivery,
-    { attempts }: Pick<ClaimedDelivery, 'attempts'>,
+    delivery: ClaimedDelivery,
     { attempt, decision }: AttemptResult,
     { failingMs }: SettlementResult,
   ): Promise<boolean> {
     if (decision.kind === 'gone') return true;
-    if (failingMs < this.disableAfterMs || attempts === 0) return false;
+    if (failingMs < this.disableAfterMs) return false;
+    if (decision.kind !== 'failed' && !(await this.hasFailedForLong(account, delivery, attempt)))
+      return false;
     const last = attempt.error ?? `status ${String(attempt.statusCode)}`;
     const hours = (failingMs / 3_600_000).toFixed(1);
     const reason = `All attempts failed for ${hours} hours. Last error: ${last}.`;
     return this.endpoints.disable(account, id, reason, { url, failingMs: this.disableAfterMs });
+  }
+
+  /** True if the attempts of a delivery itself have failed for as long as those of an endpoint that is disabled. */
+  private async hasFailedForLong(
+    account: string,
+    { id, attempts: earlier }: ClaimedDelivery,
+    { at }: Attempt,
+  ): Promise<boolean> {
+    const attempts = (await this.store.find(account, id))?.attempts ?? [];
+    const [first] = attempts.slice(-(earlier + 1));
+    return first !== undefined && Date.parse(at) - Date.parse(first.at) >= this.disableAfterMs;
   }
 }
