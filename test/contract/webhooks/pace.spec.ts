@@ -401,13 +401,25 @@ describe("a webhook after Redis' clock was set back", () => {
       );
     await reader.read(ACCOUNT);
     await setBackClock(redis, prefix, hour);
-    const pace = `${prefix}:{${ACCOUNT}}:endpoint:${endpoint.id}:speed`;
-    await redis.hincrby(pace, 'heldUntil', hour);
     expect((await reader.read(ACCOUNT)).deliveryCheckInMs).toBeLessThanOrEqual(60_000);
     expect(
       Number((await paceOf(endpoint.id))['heldUntil']) - (await readRedisTime(redis, prefix)),
     ).toBeLessThan(5_001);
-    await redis.hdel(pace, 'heldUntil');
+    await redis.hdel(`${prefix}:{${ACCOUNT}}:endpoint:${endpoint.id}:speed`, 'heldUntil');
     expect((await endpoint.claim()).deliveries).toHaveLength(2);
+  });
+
+  it('gets the deliveries of a contact one after another without a wait if it is ordered', async () => {
+    const { redis, prefix } = on.harness;
+    const reader = new RedisDeliveryDueTimeReader(redis, prefix, { maxAgeMs: 3_600_000, maxCount: 1_000 });
+    const endpoint = await ByHand.of(3, { ordered: true });
+    await reader.read(ACCOUNT);
+    await setBackClock(redis, prefix, 3_600_000);
+    await reader.read(ACCOUNT);
+    for (let n = 0; n < 3; n += 1) {
+      const claimed = await endpoint.claim();
+      expect(claimed.deliveries).toHaveLength(1);
+      await endpoint.settle(claimed, 'succeeded');
+    }
   });
 });

@@ -1,6 +1,13 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { createLogger } from '#platform';
-import { type DeliveryStore, deliveryId, type ReplayScope, EventReplayer } from '#webhooks';
+import {
+  type DeliveryStore,
+  deliveryId,
+  type ReplayScope,
+  EventReplayer,
+  RedisDeliveryDueTimeReader,
+} from '#webhooks';
+import { setBackClock } from '../../support/set-back-clock.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
 
@@ -128,6 +135,18 @@ describe('a successful delivery to a webhook that was failing', () => {
       expect(due).toBeLessThanOrEqual(MAX_PER_SUCCESS * (25 - waiting));
     }
     expect(waiting).toBe(-1);
+  });
+
+  it("makes waiting deliveries due at once also if Redis' clock was set back during the outage", async () => {
+    const id = await failing(1);
+    const { redis, prefix } = on.harness;
+    const reader = new RedisDeliveryDueTimeReader(redis, prefix, { maxAgeMs: LATER_MS, maxCount: 1_000 });
+    await reader.read(ACCOUNT);
+    await setBackClock(redis, prefix, 3_600_000);
+    await reader.read(ACCOUNT);
+    await dispatched(1);
+    await settle(await claim(id), 'succeeded');
+    expect(await claim(id)).toHaveLength(1);
   });
 
   it('makes waiting deliveries due at once also if the URL of the webhook was changed during the outage', async () => {

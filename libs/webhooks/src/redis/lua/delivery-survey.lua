@@ -16,12 +16,22 @@
 
 local now = NOW
 local back = redis.call('EXISTS', agenda, older_agenda) > 0 and set_back_by(latest_time, now) or 0
+
+local function set_back(hash, ...)
+  for _, field in ipairs({...}) do
+    local time = tonumber(redis.call('HGET', hash, field))
+    if time and time > now then redis.call('HSET', hash, field, whole(time - back)) end
+  end
+end
 if back > 0 then
   for _, endpoint in ipairs(redis.call('HKEYS', webhooks)) do
     bring_forward(due(endpoint), back, now)
     bring_forward(inflight(endpoint), back, now)
-    local held = tonumber(redis.call('HGET', pace(endpoint), 'heldUntil'))
-    if held and held > now then redis.call('HSET', pace(endpoint), 'heldUntil', whole(math.max(held - back, now))) end
+    -- A delivery in a lane becomes due at the time in its hash.
+    for _, id in ipairs(redis.call('ZRANGE', listed(endpoint, 'pending'), 0, -1)) do
+      set_back(delivery(id), 'nextAttemptAt', 'notBefore')
+    end
+    set_back(pace(endpoint), 'heldUntil', 'failingSince', 'recovering')
     redis.call('HDEL', pace(endpoint), 'slowedAt')
     redis.call('HDEL', base .. 'endpoint:' .. endpoint .. ':backlog', 'refilledAt', 'probedAt')
   end
