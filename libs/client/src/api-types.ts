@@ -411,6 +411,10 @@ export type CreatedWebhook = {
      */
     lastSuccessAt: string | null;
     /**
+     * No attempt begins before this time, because the receiver requested a pause with status 429 and `Retry-After`, or is overloaded. A request that sets `enabled` to true ends the pause. Null if the webhook is not paused.
+     */
+    pausedUntil: string | null;
+    /**
      * Number of pending deliveries.
      */
     pending: number;
@@ -447,6 +451,10 @@ export type Webhook = {
      * Time when a delivery to the webhook last succeeded. Null if no delivery to the webhook has succeeded, or if the time of the last success is not known.
      */
     lastSuccessAt: string | null;
+    /**
+     * No attempt begins before this time, because the receiver requested a pause with status 429 and `Retry-After`, or is overloaded. A request that sets `enabled` to true ends the pause. Null if the webhook is not paused.
+     */
+    pausedUntil: string | null;
     /**
      * Number of pending deliveries.
      */
@@ -490,7 +498,7 @@ export type WebhookChanges = {
      */
     ordered?: boolean;
     /**
-     * Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. Set `enabled` to false to stop deliveries. When a webhook is disabled, its pending deliveries end with the status `failed`, and the events of its pending deliveries count as missed.
+     * Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. For a webhook that is enabled, this ends a pause (`pausedUntil`). Set `enabled` to false to stop deliveries. When a webhook is disabled, its pending deliveries end with the status `failed`, and the events of its pending deliveries count as missed.
      */
     enabled?: boolean;
 };

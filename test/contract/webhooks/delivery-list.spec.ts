@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { type DeliveryPage, type DeliveryQuery, deliveryId, RedisEndpointHealth } from '#webhooks';
+import {
+  type DeliveryPage,
+  type DeliveryQuery,
+  deliveryId,
+  HEALTH_OF_NEW_ENDPOINT,
+  RedisEndpointHealth,
+} from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
@@ -164,15 +170,15 @@ describe('the health of a webhook', () => {
     const [endpoint = '', untouched = ''] = await endpoints(2);
     const health = new RedisEndpointHealth(on.harness.redis, on.harness.prefix);
     const read = async (): Promise<unknown> => (await health.read(ACCOUNT, [endpoint]))[0];
-    expect(await read()).toEqual({ failingSince: null, lastSuccessAt: null, pending: 0 });
+    expect(await read()).toEqual(HEALTH_OF_NEW_ENDPOINT);
     await dispatched(2);
-    expect(await read()).toEqual({ failingSince: null, lastSuccessAt: null, pending: 2 });
+    expect(await read()).toEqual({ ...HEALTH_OF_NEW_ENDPOINT, pending: 2 });
     await settleAll(endpoint, 'failed');
     const since = expect.stringMatching(/^20.*Z$/) as unknown;
-    expect(await read()).toEqual({ failingSince: since, lastSuccessAt: null, pending: 0 });
+    expect(await read()).toEqual({ ...HEALTH_OF_NEW_ENDPOINT, failingSince: since });
     await dispatched(1);
     await settleAll(endpoint, 'succeeded');
-    expect(await read()).toEqual({ failingSince: null, lastSuccessAt: since, pending: 0 });
+    expect(await read()).toEqual({ ...HEALTH_OF_NEW_ENDPOINT, lastSuccessAt: since });
     // The ids decide the order of the result.
     const [first, second] = await health.read(ACCOUNT, [untouched, endpoint]);
     expect([first?.pending, second?.pending]).toEqual([3, 0]);

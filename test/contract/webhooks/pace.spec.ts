@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoggedEvent } from '#events';
 import { readRedisTime } from '#platform';
-import { deliveryId, type DeliveryStore, type NewEndpoint, RedisDeliveryDueTimeReader } from '#webhooks';
+import {
+  deliveryId,
+  type DeliveryStore,
+  type NewEndpoint,
+  RedisDeliveryDueTimeReader,
+  RedisEndpointHealth,
+} from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { setBackClock } from '../../support/set-back-clock.js';
 import { ACCOUNT } from './webhook-harness.js';
@@ -292,6 +298,40 @@ describe('deliveries that wait because their webhook is paused', () => {
     await dispatched(1);
     await on.harness.endpoints.change(ACCOUNT, id, { url: replacement.url });
     await eventually('the held delivery arrives', () => replacement.received.length > 0);
+  });
+});
+
+describe('a webhook that is paused by a Retry-After', () => {
+  const hour = 3_600_000;
+  const pausedUntil = async (id: string): Promise<number | undefined> => {
+    const health = new RedisEndpointHealth(on.harness.redis, on.harness.prefix);
+    const [at] = (await health.read(ACCOUNT, [id])).map((one) => one.pausedUntil);
+    return at == null ? undefined : Date.parse(at);
+  };
+
+  it('shows the end of the pause until the pause ends', async () => {
+    const paused = await ByHand.of(2);
+    expect(await pausedUntil(paused.id)).toBeUndefined();
+    const before = Date.now();
+    await paused.settle(await paused.claim(1), 'slower', { pauseMs: hour });
+    const until = (await pausedUntil(paused.id)) ?? 0;
+    expect(until).toBeGreaterThan(before + hour - 1_000);
+    await on.harness.redis.hincrby(
+      `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${paused.id}:speed`,
+      'heldUntil',
+      -2 * hour,
+    );
+    expect(await pausedUntil(paused.id)).toBeUndefined();
+  });
+
+  it('is attempted at once when a request sets `enabled` to true, and not after any other change', async () => {
+    const paused = await ByHand.of(2);
+    await paused.settle(await paused.claim(1), 'slower', { pauseMs: hour });
+    await on.harness.endpoints.change(ACCOUNT, paused.id, { description: 'x', maxConcurrency: 5 });
+    expect((await paused.claim()).deliveries).toEqual([]);
+    await on.harness.endpoints.change(ACCOUNT, paused.id, { enabled: true });
+    expect(await pausedUntil(paused.id)).toBeUndefined();
+    expect((await paused.claim()).deliveries).toHaveLength(1);
   });
 });
 

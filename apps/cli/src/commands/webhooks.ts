@@ -72,7 +72,7 @@ export function addWebhooks(program: Command, terminal: Terminal): void {
       .argument('<id>')
       .description(
         enabled
-          ? 'deliver new events again'
+          ? 'deliver new events again; ends a pause'
           : 'deliver nothing; pending deliveries fail, and can be replayed',
       )
       .action(
@@ -179,9 +179,10 @@ async function listWebhooks(context: CommandContext): Promise<undefined> {
   );
 }
 
-function stateOf({ enabled, disabledReason, failingSince }: Webhook): string {
+function stateOf({ enabled, disabledReason, failingSince, pausedUntil }: Webhook): string {
   if (!enabled) return disabledReason === null ? 'disabled' : `disabled: ${disabledReason}`;
-  return failingSince === null ? 'ok' : `failing since ${ago(failingSince)}`;
+  const state = failingSince === null ? 'ok' : `failing since ${ago(failingSince)}`;
+  return pausedUntil === null ? state : `${state}, paused until ${pausedUntil}`;
 }
 
 function pathOf(id: string): string {

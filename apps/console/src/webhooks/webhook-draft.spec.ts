@@ -18,6 +18,7 @@ const WEBHOOK: Webhook = {
   updatedAt: '2026-01-01T00:00:00.000Z',
   failingSince: null,
   lastSuccessAt: null,
+  pausedUntil: null,
   pending: 0,
 };
 

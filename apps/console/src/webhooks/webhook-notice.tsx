@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { to } from '../kit/address.js';
 import { ActionButton, Button } from '../kit/button.js';
 import { countText } from '../kit/text.js';
-import { Time } from '../kit/time.js';
+import { DueTime, Time } from '../kit/time.js';
 import { attemptText } from './attempt-text.js';
 import type { ReplayScope } from './replay-window.js';
 import { useDeliveries } from './webhook-reads.js';
@@ -14,6 +14,7 @@ import { deliveriesHref } from './webhook-table.js';
 export interface NoticeActions {
   retry: () => Promise<void>;
   enable: () => Promise<void>;
+  endPause: () => Promise<void>;
   test: () => Promise<void>;
   replay: (scope: ReplayScope) => void;
 }
@@ -40,6 +41,12 @@ export function WebhookNotice(props: NoticeProps): JSX.Element {
   return (
     <section class={`notice ${TONES[state]}`} aria-label="State">
       <Sentence state={state} {...props} />
+      {webhook.enabled && webhook.pausedUntil !== null && (
+        <Advice buttons={<ActionButton action={actions.endPause}>End the pause</ActionButton>}>
+          The webhook is paused, because its receiver asked for fewer requests. The next attempt begins{' '}
+          <DueTime at={webhook.pausedUntil} />.
+        </Advice>
+      )}
       {missedSince !== undefined && webhook.enabled && (
         <Advice
           buttons={

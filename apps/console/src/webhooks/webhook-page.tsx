@@ -70,6 +70,10 @@ function OneWebhook({ id }: { id: string }): JSX.Element {
       setMissedSince(troubleSince.current);
       await readAgain();
     },
+    endPause: async () => {
+      await setEnabled(api, of, true);
+      await readAgain();
+    },
     test: async () => {
       setTest(await sendTest(api, of));
       await readAgain();

@@ -101,7 +101,7 @@ export class WebhooksController {
     operationId: 'getWebhook',
     summary: 'Get a webhook',
     description:
-      'Returns the settings of the webhook and the state of its deliveries: how many are pending, when a delivery last succeeded, and since when attempts have failed.',
+      'Returns the settings of the webhook and the state of its deliveries: how many are pending, when a delivery last succeeded, since when attempts have failed, and until when the webhook is paused.',
   })
   @ApiOkResponse({ type: WebhookView })
   @ApiProblems('not_found')

@@ -174,7 +174,7 @@ export class ChangeWebhookDto {
 
   @ApiProperty({
     description:
-      'Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. Set `enabled` to false to stop deliveries. When a webhook is disabled, its pending deliveries end with the status `failed`, and the events of its pending deliveries count as missed.',
+      'Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. For a webhook that is enabled, this ends a pause (`pausedUntil`). Set `enabled` to false to stop deliveries. When a webhook is disabled, its pending deliveries end with the status `failed`, and the events of its pending deliveries count as missed.',
   })
   @Optional()
   @Flag()
@@ -214,6 +214,14 @@ export class WebhookView implements Endpoint, EndpointHealth {
       'Time when a delivery to the webhook last succeeded. Null if no delivery to the webhook has succeeded, or if the time of the last success is not known.',
   })
   lastSuccessAt!: string | null;
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description:
+      'No attempt begins before this time, because the receiver requested a pause with status 429 and `Retry-After`, or is overloaded. A request that sets `enabled` to true ends the pause. Null if the webhook is not paused.',
+  })
+  pausedUntil!: string | null;
   @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of pending deliveries.' })
   pending!: number;
 }

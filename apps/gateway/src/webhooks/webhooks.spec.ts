@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '#accounts';
 import { DeadlineError } from '#platform';
-import type { EndpointRegistry } from '#webhooks';
+import { type EndpointRegistry, HEALTH_OF_NEW_ENDPOINT } from '#webhooks';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import {
   EMPTY_KEY,
@@ -94,7 +94,7 @@ describe('Webhooks of an account', () => {
         read: () => {
           reads += 1;
           if (reads > 1) return Promise.reject(new DeadlineError('a request to Redis', 1));
-          return Promise.resolve([{ failingSince: null, lastSuccessAt: null, pending: 7 }]);
+          return Promise.resolve([{ ...HEALTH_OF_NEW_ENDPOINT, pending: 7 }]);
         },
       },
     );

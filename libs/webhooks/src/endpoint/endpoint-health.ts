@@ -7,12 +7,22 @@ export interface EndpointHealth {
   failingSince: string | null;
   /** Time of the last successful attempt, by Redis' clock, as an ISO 8601 time. Null if none is known. */
   lastSuccessAt: string | null;
+  /**
+   * Time before which no attempt begins, by Redis' clock, as an ISO 8601 time, because the receiver is overloaded or
+   * requested a pause by `Retry-After`. Null if the endpoint is not paused.
+   */
+  pausedUntil: string | null;
   /** Number of pending deliveries. */
   pending: number;
 }
 
 /** The health of an endpoint that was just created. */
-export const HEALTH_OF_NEW_ENDPOINT: EndpointHealth = { failingSince: null, lastSuccessAt: null, pending: 0 };
+export const HEALTH_OF_NEW_ENDPOINT: EndpointHealth = {
+  failingSince: null,
+  lastSuccessAt: null,
+  pausedUntil: null,
+  pending: 0,
+};
 
 /** Reads whether recent deliveries to endpoints succeeded or failed. */
 export interface EndpointHealthReader {

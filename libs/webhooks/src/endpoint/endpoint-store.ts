@@ -42,12 +42,14 @@ export interface EndpointStore {
   /**
    * Replaces an endpoint with the result of `change`. Returns the new endpoint, or undefined if the endpoint does not
    * exist. Calls `change` again if another process changed the endpoint meanwhile, so that no change is lost.
+   * @param endsPause true to also end a pause, so that deliveries can be attempted at once. Default false
    * @throws {WebhookStateConflictError} if the total size of the account's contact filters would be too large
    */
   change(
     account: string,
     id: string,
     change: (before: StoredEndpoint) => StoredEndpoint,
+    endsPause?: boolean,
   ): Promise<StoredEndpoint | undefined>;
   /**
    * Does the same as {@link EndpointStore.change}, but keeps the endpoint's revision. Used to store the same content in

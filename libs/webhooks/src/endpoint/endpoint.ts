@@ -82,8 +82,8 @@ export interface EndpointRegistry {
   find(account: string, id: string): Promise<Endpoint | undefined>;
   /**
    * Changes an endpoint. Returns the changed endpoint, or undefined if the endpoint does not exist. An endpoint that
-   * becomes enabled receives only the events that are recorded after the change. Disabling an endpoint ends its pending
-   * deliveries.
+   * becomes enabled receives only the events that are recorded after the change. `enabled: true` also ends a pause.
+   * Disabling an endpoint ends its pending deliveries.
    * @throws {ForbiddenDestinationError} if the new URL is forbidden
    */
   change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined>;

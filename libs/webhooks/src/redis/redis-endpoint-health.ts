@@ -24,9 +24,10 @@ export class RedisEndpointHealth implements EndpointHealthReader {
       { base: keys(''), endpoints: endpointIds },
     )) as (string | number)[];
     return endpointIds.map((_, i) => ({
-      failingSince: instantOf(reply[3 * i]),
-      lastSuccessAt: instantOf(reply[3 * i + 1]),
-      pending: Number(reply[3 * i + 2]),
+      failingSince: instantOf(reply[4 * i]),
+      lastSuccessAt: instantOf(reply[4 * i + 1]),
+      pausedUntil: instantOf(reply[4 * i + 2]),
+      pending: Number(reply[4 * i + 3]),
     }));
   }
 }

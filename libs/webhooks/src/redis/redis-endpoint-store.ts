@@ -87,8 +87,9 @@ export class RedisEndpointStore implements EndpointStore {
     account: string,
     id: string,
     change: (before: StoredEndpoint) => StoredEndpoint,
+    endsPause = false,
   ): Promise<StoredEndpoint | undefined> {
-    return this.replace(account, id, change, () => []);
+    return this.replace(account, id, change, () => [], { endsPause });
   }
 
   async rewrite(
@@ -128,7 +129,7 @@ export class RedisEndpointStore implements EndpointStore {
           data: { webhook: toPublicEndpoint(disabled), reason },
         },
       ],
-      failingMs,
+      { failingMs },
     );
     return after !== undefined;
   }
@@ -136,14 +137,15 @@ export class RedisEndpointStore implements EndpointStore {
   /**
    * Replaces an endpoint and records the events that report the change, such as `webhook.disabled`, in one atomic step.
    * Returns undefined if the endpoint does not exist, or if `change` returns undefined.
-   * @param failingMs if given, only replaces an endpoint whose attempts have all failed for this time, in milliseconds
+   * @param options `failingMs`: if given, only replaces an endpoint whose attempts have all failed for this time, in
+   * milliseconds. `endsPause`: true to also end a pause of the endpoint
    */
   private async replace(
     account: string,
     id: string,
     change: (before: StoredEndpoint) => StoredEndpoint | undefined,
     eventsOf: (after: StoredEndpoint) => NewEvent[],
-    failingMs?: number,
+    { failingMs, endsPause = false }: { failingMs?: number | undefined; endsPause?: boolean },
   ): Promise<StoredEndpoint | undefined> {
     const keys = this.keys(account);
     // The loop repeats only if another process changed the endpoint between the read and the write.
@@ -168,6 +170,7 @@ export class RedisEndpointStore implements EndpointStore {
           replacement: serializeEndpoint(after),
           ...bytesOf(before, after),
           resetsPace: before.enabled === after.enabled && before.url === after.url ? 0 : 1,
+          endsPause: endsPause ? 1 : 0,
           moves: before.enabled && after.enabled && before.url !== after.url ? 1 : 0,
           maxBytes: MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT,
           failingMs: failingMs ?? '',

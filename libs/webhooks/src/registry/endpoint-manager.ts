@@ -72,14 +72,19 @@ export class EndpointManager implements EndpointRegistry {
     const checked = url === undefined ? {} : { url: await this.destinations.check(url) };
     const sealed =
       headers === undefined ? {} : { sealedHeaders: encryptHeaders(headers ?? {}, id, this.cipher) };
-    const changed = await this.store.change(account, id, (before) => ({
-      ...before,
-      ...plain,
-      ...checked,
-      ...sealed,
-      // If the caller sets `enabled`, the reason why Tidings disabled the webhook no longer applies.
-      disabledReason: plain.enabled === undefined ? before.disabledReason : null,
-    }));
+    const changed = await this.store.change(
+      account,
+      id,
+      (before) => ({
+        ...before,
+        ...plain,
+        ...checked,
+        ...sealed,
+        // If the caller sets `enabled`, the reason why Tidings disabled the webhook no longer applies.
+        disabledReason: plain.enabled === undefined ? before.disabledReason : null,
+      }),
+      plain.enabled === true,
+    );
     if (changed === undefined) return undefined;
     if (!changed.enabled) await this.endPending(account, id);
     // The change may have ended a pause or raised a limit, so that waiting deliveries can be attempted now.

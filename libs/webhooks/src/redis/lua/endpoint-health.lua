@@ -2,8 +2,8 @@
 -- @key webhooks    Hash of the account's endpoints.
 -- @arg base        Prefix of the account's keys.
 -- @args endpoints  Ids of the endpoints.
--- @reply           For each endpoint: time of the first failure since the last success, time of the last success (each
---                  in ms, or ''), and number of pending deliveries.
+-- @reply           For each endpoint: time of the first failure since the last success, time of the last success, time
+--                  until which no attempt begins (each in ms, or ''), and number of pending deliveries.
 --- @include "includes/backlog.lua"
 
 local reply = {}
@@ -11,6 +11,8 @@ for i = endpoints_from, #ARGV do
   local id = ARGV[i]
   reply[#reply + 1] = redis.call('HGET', pace(id), 'failingSince') or ''
   reply[#reply + 1] = redis.call('HGET', backlog(id), 'succeededAt') or ''
+  local held = redis.call('HGET', pace(id), 'heldUntil')
+  reply[#reply + 1] = held and tonumber(held) > NOW and held or ''
   reply[#reply + 1] = pending_at(id)
 end
 return reply

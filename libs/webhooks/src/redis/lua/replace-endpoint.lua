@@ -15,6 +15,7 @@
 -- @arg bytes         Size of its filter in bytes.
 -- @arg grows         '1' if its filter grows.
 -- @arg resets_pace   '1' if the endpoint starts with a new pace: it is enabled or disabled, or its URL changes.
+-- @arg ends_pause    '1' to end a pause of the endpoint.
 -- @arg moves         '1' if the URL of an enabled endpoint changes, and the endpoint stays enabled.
 -- @arg max_bytes     Maximum total size of all filters in bytes.
 -- @arg failing_ms    Only replaces an endpoint whose attempts have all failed for this time in ms; '' for any.
@@ -45,5 +46,6 @@ if resets_pace == '1' then
   -- The pace of older builds is removed, too, unless it prevents their claims: see older-builds.lua.
   if redis.call('HEXISTS', older_pace, 'moved') == 0 then redis.call('DEL', older_pace) end
 end
+if ends_pause == '1' then redis.call('HDEL', speed, 'heldUntil') end
 append_events(events_from)
 return 'replaced'
