@@ -161,6 +161,20 @@ const FAULTS: Fault[] = [
     cure: startWorkerAgain,
   },
   {
+    alert: 'TidingsWebhookBehind',
+    cause: async () => {
+      // A webhook that has never succeeded has at most 500 pending deliveries.
+      const webhook = { url: 'http://127.0.0.1:1/', eventTypes: ['webhook.test'], ordered: true };
+      const { id } = await product.json<{ id: string }>('POST', '/v1/webhooks', webhook);
+      deadWebhookId = id;
+      for (let n = 0; n < 6; n += 1)
+        await Promise.all(Array.from({ length: 100 }, () => product.json('POST', `/v1/webhooks/${id}/test`)));
+    },
+    cure: async () => {
+      await product.call('DELETE', `/v1/webhooks/${deadWebhookId}`);
+    },
+  },
+  {
     alert: 'TidingsRedisNearlyFull',
     cause: async () => {
       const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
@@ -216,6 +230,7 @@ const FAULTS: Fault[] = [
 ];
 
 let webhookId: string;
+let deadWebhookId: string;
 
 async function secretOfWebhook(): Promise<string> {
   return (await product.json<{ secret: string }>('GET', `/v1/webhooks/${webhookId}/secret`)).secret;

@@ -415,6 +415,10 @@ export type CreatedWebhook = {
      */
     pausedUntil: string | null;
     /**
+     * Time since which events wait in the event log because the webhook has too many pending deliveries. Events that the log deletes before their turn are lost for the webhook. Null if no event waits.
+     */
+    waitingSince: string | null;
+    /**
      * Number of pending deliveries.
      */
     pending: number;
@@ -455,6 +459,10 @@ export type Webhook = {
      * No attempt begins before this time, because the receiver requested a pause with status 429 and `Retry-After`, or is overloaded. A request that sets `enabled` to true ends the pause. Null if the webhook is not paused.
      */
     pausedUntil: string | null;
+    /**
+     * Time since which events wait in the event log because the webhook has too many pending deliveries. Events that the log deletes before their turn are lost for the webhook. Null if no event waits.
+     */
+    waitingSince: string | null;
     /**
      * Number of pending deliveries.
      */
@@ -1172,6 +1180,10 @@ export type DeliveriesStatus = {
      * Time since the most overdue delivery became due for an attempt, in milliseconds.
      */
     oldestDueMs: number;
+    /**
+     * Age of the oldest event that waits in the event log because a webhook has too many pending deliveries, in milliseconds. Before the event log deletes the event, the webhook must catch up.
+     */
+    oldestWaitingMs: number;
     /**
      * Age of the oldest event for which no deliveries have been created yet, in milliseconds.
      */

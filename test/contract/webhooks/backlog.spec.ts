@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
-import { BacklogRefiller, type DeliveryStore, deliveryId, type NewEndpoint } from '#webhooks';
+import {
+  BacklogRefiller,
+  type DeliveryStore,
+  deliveryId,
+  type NewEndpoint,
+  RedisDeliveriesOverviewReader,
+  RedisEndpointHealth,
+} from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
@@ -331,6 +338,23 @@ describe('the backlog of a failing webhook', () => {
     await on.harness.redis.hset(keyOf(id, 'speed'), 'failingSince', Date.now() - 61_000);
     await dispatched(1);
     expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 11);
+  });
+
+  it('shows since when events wait above the limit, until all of them have deliveries', async () => {
+    const { redis, prefix } = on.harness;
+    const id = await subscribe();
+    const waitingSince = async (): Promise<string | null | undefined> =>
+      (await new RedisEndpointHealth(redis, prefix).read(ACCOUNT, [id]))[0]?.waitingSince;
+    const oldestWaitingMs = async (): Promise<number> =>
+      (await new RedisDeliveriesOverviewReader(redis, prefix).overview(ACCOUNT)).oldestWaitingMs;
+    await dispatched(MAX_PENDING_DEAD);
+    expect([await waitingSince(), await oldestWaitingMs()]).toEqual([null, 0]);
+    const [first] = await dispatched(2);
+    expect(await waitingSince()).toBe(new Date(Number.parseInt(first?.position ?? '', 10)).toISOString());
+    await eventually('the oldest of them gets older', async () => (await oldestWaitingMs()) > 0);
+    await succeedOne(id);
+    await refill(id);
+    expect([await waitingSince(), await oldestWaitingMs()]).toEqual([null, 0]);
   });
 
   it('counts as missed after the webhook is disabled, together with the events above the limit, even if retention removes the deliveries', async () => {

@@ -26,6 +26,7 @@ describe('the figures about the deliveries of an account', () => {
       endpoints: { count: 3, disabled: 1, disabledByFailure: 0, due: 0 },
       failing: [{ endpointId: bad.id, since: expect.stringMatching(/Z$/) }],
       oldestDueMs: 0,
+      oldestWaitingMs: 0,
     });
     await on.harness.endpoints.remove(ACCOUNT, bad.id);
     expect(await overview()).toMatchObject({

@@ -170,7 +170,11 @@ async function listWebhooks(context: CommandContext): Promise<undefined> {
     [
       { title: 'ID', value: ({ id }) => id },
       { title: 'STATE', value: stateOf },
-      { title: 'PENDING', value: ({ pending }) => pending },
+      {
+        title: 'PENDING',
+        value: ({ pending, waitingSince }) =>
+          waitingSince === null ? pending : `${pending}, more since ${ago(waitingSince)}`,
+      },
       { title: 'LAST SUCCESS', value: ({ lastSuccessAt }) => ago(lastSuccessAt) },
       { title: 'TYPES', value: ({ eventTypes }) => eventTypes?.join(', ') ?? 'all' },
       { title: 'URL', value: ({ url }) => url },

@@ -40,6 +40,7 @@ const STATUS: Status = {
     endpoints: { count: 0, disabled: 0, disabledByFailure: 0, due: 0 },
     failing: [],
     oldestDueMs: 0,
+    oldestWaitingMs: 0,
     dispatchLagMs: 0,
   },
 };

@@ -19,6 +19,7 @@ const WEBHOOK: Webhook = {
   failingSince: null,
   lastSuccessAt: null,
   pausedUntil: null,
+  waitingSince: null,
   pending: 0,
 };
 

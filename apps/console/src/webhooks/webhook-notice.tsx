@@ -161,9 +161,17 @@ function Failing({ webhook, actions }: { webhook: Webhook; actions: NoticeAction
 function Pending({ webhook }: { webhook: Webhook }): JSX.Element | null {
   if (webhook.pending === 0) return null;
   return (
-    <a href={deliveriesHref(webhook.id, 'pending')}>
-      {countText(webhook.pending, 'delivery is', 'deliveries are')} pending.
-    </a>
+    <>
+      <a href={deliveriesHref(webhook.id, 'pending')}>
+        {countText(webhook.pending, 'delivery is', 'deliveries are')} pending.
+      </a>
+      {webhook.waitingSince !== null && (
+        <>
+          {' '}
+          Further events wait in the event log. The oldest was recorded <Time at={webhook.waitingSince} />.
+        </>
+      )}
+    </>
   );
 }
 

@@ -98,7 +98,14 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
 };
 
 /** Fields of a webhook that `webhook.*` events do not contain: headers may be secret, and the others change often. */
-const NOT_IN_EVENTS = ['headers', 'failingSince', 'lastSuccessAt', 'pausedUntil', 'pending'] as const;
+const NOT_IN_EVENTS = [
+  'headers',
+  'failingSince',
+  'lastSuccessAt',
+  'pausedUntil',
+  'waitingSince',
+  'pending',
+] as const;
 
 /** Returns the schema name of an event type. */
 export function eventSchemaName(type: EventType): string {

@@ -133,6 +133,7 @@ export class StateMetrics {
     for (const [status, count] of Object.entries(deliveries.counts))
       gauges.deliveries.labels(account, status).set(count);
     gauges.oldestDue.labels(account).set(deliveries.oldestDueMs / 1_000);
+    gauges.oldestWaiting.labels(account).set(deliveries.oldestWaitingMs / 1_000);
     const { count, disabled, disabledByFailure } = deliveries.endpoints;
     gauges.webhooks.labels(account, 'enabled').set(count - disabled);
     gauges.webhooks.labels(account, 'disabled').set(disabled);
@@ -236,6 +237,10 @@ function accountGauges(metrics: PromMetrics) {
     oldestDue: gauge(
       'tidings_oldest_due_delivery_seconds',
       'Time since the most overdue delivery became due for an attempt.',
+    ),
+    oldestWaiting: gauge(
+      'tidings_oldest_waiting_event_seconds',
+      'Age of the oldest event that waits in the event log because a webhook has too many pending deliveries.',
     ),
     webhooks: metrics.gauge('tidings_webhooks', 'Number of webhooks by state: enabled or disabled.', [
       'account',

@@ -81,7 +81,7 @@ describe('the status of an account', () => {
         counts: { pending: 0, succeeded: 0, failed: 0 },
         endpoints: { count: 0, disabled: 0, disabledByFailure: 0, due: 0 },
         failing: [],
-        ...{ oldestDueMs: 0, dispatchLagMs: 0 },
+        ...{ oldestDueMs: 0, oldestWaitingMs: 0, dispatchLagMs: 0 },
       },
     });
   });

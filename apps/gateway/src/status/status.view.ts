@@ -123,6 +123,13 @@ class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
 
   @ApiProperty({
     type: 'integer',
+    description:
+      'Age of the oldest event that waits in the event log because a webhook has too many pending deliveries, in milliseconds. Before the event log deletes the event, the webhook must catch up.',
+  })
+  oldestWaitingMs!: number;
+
+  @ApiProperty({
+    type: 'integer',
     description: 'Age of the oldest event for which no deliveries have been created yet, in milliseconds.',
   })
   dispatchLagMs!: number;

@@ -222,6 +222,14 @@ export class WebhookView implements Endpoint, EndpointHealth {
       'No attempt begins before this time, because the receiver requested a pause with status 429 and `Retry-After`, or is overloaded. A request that sets `enabled` to true ends the pause. Null if the webhook is not paused.',
   })
   pausedUntil!: string | null;
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description:
+      'Time since which events wait in the event log because the webhook has too many pending deliveries. Events that the log deletes before their turn are lost for the webhook. Null if no event waits.',
+  })
+  waitingSince!: string | null;
   @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of pending deliveries.' })
   pending!: number;
 }

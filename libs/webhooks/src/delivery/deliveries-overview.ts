@@ -28,6 +28,11 @@ export interface DeliveriesOverview {
    * the rate limit or a pause of its endpoint prevents an attempt does not count. 0 if no delivery is due.
    */
   oldestDueMs: number;
+  /**
+   * Age of the oldest event that has no delivery to an enabled endpoint yet because the endpoint's backlog is full, in
+   * milliseconds. 0 if no event waits.
+   */
+  oldestWaitingMs: number;
 }
 
 /** Reads the summary of an account's deliveries. */

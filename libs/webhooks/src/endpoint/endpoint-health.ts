@@ -12,6 +12,11 @@ export interface EndpointHealth {
    * requested a pause by `Retry-After`. Null if the endpoint is not paused.
    */
   pausedUntil: string | null;
+  /**
+   * Time since which events wait in the event log until the backlog has room for their deliveries, by Redis' clock, as
+   * an ISO 8601 time. Null if no event waits.
+   */
+  waitingSince: string | null;
   /** Number of pending deliveries. */
   pending: number;
 }
@@ -21,6 +26,7 @@ export const HEALTH_OF_NEW_ENDPOINT: EndpointHealth = {
   failingSince: null,
   lastSuccessAt: null,
   pausedUntil: null,
+  waitingSince: null,
   pending: 0,
 };
 

@@ -11,7 +11,8 @@ const deliveriesOverviewScript = LuaScript.from(import.meta.url, 'lua/deliveries
 });
 
 type Counts = Record<
-  'pending' | 'succeeded' | 'failed' | 'count' | 'disabled' | 'due' | 'oldestDueMs' | 'disabledByFailure',
+  | ('pending' | 'succeeded' | 'failed' | 'count' | 'disabled' | 'due')
+  | ('oldestDueMs' | 'oldestWaitingMs' | 'disabledByFailure'),
   number
 >;
 
@@ -31,8 +32,8 @@ export class RedisDeliveriesOverviewReader implements DeliveriesOverviewReader {
       { webhooks: keys('webhooks') },
       { base: keys('') },
     )) as Counts & { failing: string[] };
-    const { pending, succeeded, failed, count, disabled, due, oldestDueMs, disabledByFailure, failing } =
-      reply;
+    const { pending, succeeded, failed, count, disabled, due } = reply;
+    const { oldestDueMs, oldestWaitingMs, disabledByFailure, failing } = reply;
     return {
       counts: { pending, succeeded, failed },
       endpoints: { count, disabled, disabledByFailure, due },
@@ -41,6 +42,7 @@ export class RedisDeliveriesOverviewReader implements DeliveriesOverviewReader {
         since: new Date(Number(failing[2 * i + 1])).toISOString(),
       })),
       oldestDueMs,
+      oldestWaitingMs,
     };
   }
 }

@@ -24,10 +24,11 @@ export class RedisEndpointHealth implements EndpointHealthReader {
       { base: keys(''), endpoints: endpointIds },
     )) as (string | number)[];
     return endpointIds.map((_, i) => ({
-      failingSince: instantOf(reply[4 * i]),
-      lastSuccessAt: instantOf(reply[4 * i + 1]),
-      pausedUntil: instantOf(reply[4 * i + 2]),
-      pending: Number(reply[4 * i + 3]),
+      failingSince: instantOf(reply[5 * i]),
+      lastSuccessAt: instantOf(reply[5 * i + 1]),
+      pausedUntil: instantOf(reply[5 * i + 2]),
+      waitingSince: instantOf(reply[5 * i + 3]),
+      pending: Number(reply[5 * i + 4]),
     }));
   }
 }

@@ -11,13 +11,14 @@
 -- @field due            Number of endpoints with due deliveries.
 -- @field oldest_due_ms  Time for which the longest-waiting of these deliveries could have been attempted, in ms.
 --                       A delivery cannot be attempted during a pause of its endpoint or above its rate limit.
+-- @field oldest_waiting_ms  Age of the oldest event that waits for room in the backlog of an enabled endpoint, in ms.
 -- @field disabled_by_failure  Number of endpoints that Tidings disabled.
 -- @fields failing       For each endpoint whose last attempt failed, longest failing first: id, and time of the first
 --                       failure since the last success in ms.
 --- @include "includes/deliveries.lua"
 
 local failing = {}
-local pending, succeeded, failed, count, disabled, waiting, oldest = 0, 0, 0, 0, 0, 0, NOW
+local pending, succeeded, failed, count, disabled, waiting, oldest, behind_from = 0, 0, 0, 0, 0, 0, NOW, NOW
 local disabled_by_failure = 0
 for _, endpoint in ipairs(redis.call('HKEYS', webhooks)) do
   pending = pending + redis.call('ZCARD', listed(endpoint, 'pending'))
@@ -31,6 +32,7 @@ for _, endpoint in ipairs(redis.call('HKEYS', webhooks)) do
   end
   local since = record.enabled and redis.call('HGET', pace(endpoint), 'failingSince')
   if since then failing[#failing + 1] = {endpoint, since} end
+  if record.enabled then behind_from = math.min(behind_from, behind_since(endpoint) or NOW) end
   local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
   if first and first <= NOW then
     waiting = waiting + 1
@@ -38,7 +40,8 @@ for _, endpoint in ipairs(redis.call('HKEYS', webhooks)) do
   end
 end
 table.sort(failing, function(a, b) return tonumber(a[2]) < tonumber(b[2]) end)
-local reply = {pending, succeeded, failed, count, disabled, waiting, NOW - oldest, disabled_by_failure}
+local reply = {pending, succeeded, failed, count, disabled, waiting, NOW - oldest, NOW - behind_from,
+  disabled_by_failure}
 for i = 1, math.min(#failing, MAX_FAILING) do
   reply[#reply + 1] = failing[i][1]
   reply[#reply + 1] = failing[i][2]

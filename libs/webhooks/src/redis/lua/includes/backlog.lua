@@ -32,6 +32,12 @@ local function behind(endpoint)
   return string.match(redis.call('LINDEX', gaps(endpoint), -1) or '', '^(%S+) (%S+) behind$')
 end
 
+-- Returns the time in ms of the first of these events, or nil.
+local function behind_since(endpoint)
+  local from = behind(endpoint)
+  return from and tonumber(string.match(from, '^%d+'))
+end
+
 -- Returns the time from which such events may become deliveries, or nil if an attempt has to end first; and their
 -- maximum number.
 local function refill_from(endpoint)
