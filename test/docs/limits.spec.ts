@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { MAX_ACCOUNTS } from '#accounts';
 import { MAX_EXAMINED_EVENTS } from '#events';
+import { WorkerEnvironment } from '#platform';
 import { MAX_REPLAYED_EVENTS } from '#webhooks';
 import { MAX_EXAMINED_FOR_TOKENS } from '../../apps/gateway/src/auth/contact-access.js';
 import { REPLY_MEMORY_LIMITS } from '../../apps/gateway/src/auth/reply-memory.js';
@@ -10,7 +11,13 @@ import { LIMITS } from '../../apps/gateway/src/http/limits.js';
 import { MAX_UNFINISHED_SENDS } from '../../apps/gateway/src/messages/send-quota.js';
 import { UPLOAD_LIMITS } from '../../apps/gateway/src/messages/upload-slots.js';
 import { MAX_API_KEYS_OF_ALL_ACCOUNTS } from '../../libs/accounts/src/api-key/stored-api-key.js';
+import { MAX_HEADER_BYTES } from '../../libs/webhooks/src/destination/http-guarded-pool.js';
 import { read } from './pages.js';
+
+const DEFAULTS = new WorkerEnvironment();
+const RETRY_HOURS = Math.round(
+  DEFAULTS.WEBHOOK_RETRY_SCHEDULE_SECONDS.reduce((sum, wait) => sum + wait, 0) / 3_600,
+);
 
 const count = (n: number): string => n.toLocaleString('en-US');
 const seconds = (ms: number): string => count(ms / 1_000);
@@ -55,6 +62,15 @@ it.each([
   ],
   ['accounts', `Limits: ${count(MAX_ACCOUNTS)} accounts,`],
   ['API keys', `${count(MAX_API_KEYS_OF_ALL_ACCOUNTS)} keys in all; 409 beyond that`],
+  [
+    'delivery attempts',
+    `by default ${count(DEFAULTS.WEBHOOK_RETRY_SCHEDULE_SECONDS.length + 1)} attempts over about ${count(RETRY_HOURS)} hours`,
+  ],
+  [
+    'the time of an attempt',
+    `An attempt ends after \`WEBHOOK_TIMEOUT_MS\` (${seconds(DEFAULTS.WEBHOOK_TIMEOUT_MS)} seconds by default)`,
+  ],
+  ['replies of receivers', `The headers of a reply may have ${kilobytes(MAX_HEADER_BYTES)} KB`],
   ['replays', `A range of more than ${count(MAX_REPLAYED_EVENTS)} events gets 400`],
 ])('the API guide names the limits of the code (%s)', (_, phrase) => {
   expect(read('docs/api-guide.md')).toContain(phrase);

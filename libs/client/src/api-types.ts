@@ -370,7 +370,7 @@ export type NewWebhook = {
      */
     maxConcurrency?: number | null;
     /**
-     * Maximum number of requests per second to the webhook, over all workers. By default, there is no limit.
+     * Maximum number of requests per second to the webhook on average, over all workers. After a rest, up to one second’s worth of requests is sent at once. By default, there is no limit.
      */
     rateLimitPerSecond?: number | null;
     /**
@@ -498,7 +498,7 @@ export type WebhookChanges = {
      */
     maxConcurrency?: number | null;
     /**
-     * Maximum number of requests per second to the webhook, over all workers. Null removes the limit.
+     * Maximum number of requests per second to the webhook on average, over all workers. After a rest, up to one second’s worth of requests is sent at once. Null removes the limit.
      */
     rateLimitPerSecond?: number | null;
     /**
@@ -578,7 +578,7 @@ export type Delivery = {
     attempts: Array<DeliveryAttempt>;
     createdAt: string;
     /**
-     * Time of the next attempt, or null during an attempt and after the last attempt.
+     * Earliest time of the next attempt, or null during an attempt and after the last attempt. The attempt begins later while the webhook is paused (`pausedUntil`) or has no request to spare, and while `blockedBy` is set.
      */
     nextAttemptAt: string | null;
     /**
@@ -624,7 +624,7 @@ export type NewReplay = {
      */
     eventTypes?: Array<string> | null;
     /**
-     * Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events that were recorded before the webhook existed, while it was disabled, or while it had too many pending deliveries. `pending` selects events whose delivery waits for a retry; the replay retries the delivery immediately. `all` selects all events except those with a pending delivery. Default: `failed`.
+     * Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events that were recorded before the webhook existed, while it was disabled, or while it had too many pending deliveries. `pending` selects events whose delivery waits for a retry; the replay makes the delivery due now. `all` selects all events except those with a pending delivery. Default: `failed`.
      */
     only?: 'failed' | 'missed' | 'pending' | 'all' | null;
     /**

@@ -58,13 +58,16 @@ export { EndpointSecretManager, type Rotation } from './registry/endpoint-secret
 export {
   type EndpointStore,
   contactFilterSizeInBytes,
+  MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT,
   MAX_CONTACT_FILTER_BYTES_PER_ENDPOINT,
+  MAX_ENDPOINTS_PER_ACCOUNT,
 } from './endpoint/endpoint-store.js';
 export { TestEventSender, type StartedTest } from './registry/test-event-sender.js';
 export { EndpointManager } from './registry/endpoint-manager.js';
 export { describeInvalidHeaders, MAX_CUSTOM_HEADERS } from './endpoint/header-rules.js';
 export { AgendaNotifyingDeliveryStore } from './redis/agenda-notifying-delivery-store.js';
 export { HttpDeliveryClient } from './destination/http-delivery-client.js';
+export { MAX_EXCERPT_BYTES } from './destination/http-exchange.js';
 export { RedisDeliveriesOverviewReader } from './redis/redis-deliveries-overview.js';
 export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
 export { type DeliveryDueTimes, RedisDeliveryDueTimeReader } from './redis/redis-delivery-due-time-reader.js';

@@ -144,7 +144,7 @@ function withSettings(command: Command): Command {
     .option('--max-concurrency <count>', 'maximum number of simultaneous requests', wholeNumber(1, 1_000))
     .option(
       '--rate-limit <count>',
-      'maximum number of requests per second, for example 0.5',
+      'maximum number of requests per second on average, for example 0.5',
       numberFrom(0.01, 10_000),
     )
     .option('--ordered <on|off>', 'deliver the events of each contact in order', onOrOff);

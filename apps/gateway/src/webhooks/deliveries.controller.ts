@@ -15,6 +15,7 @@ import {
   deliveryQueryOf,
   DeliveryView,
   deliveryViewOf,
+  WHEN_DUE,
 } from './deliveries.dto.js';
 
 @ApiTags('Webhooks')
@@ -70,8 +71,9 @@ export class DeliveriesController {
     operationId: 'retryDelivery',
     summary: 'Retry a delivery now',
     description:
-      'A retry makes a finished delivery pending, attempts the delivery now, and starts its retry schedule again. ' +
-      'A delivery that is already pending is attempted now, and its retry schedule continues.',
+      'A retry makes a finished delivery pending and due now, and starts its retry schedule again. ' +
+      `A delivery that is already pending becomes due now, and its retry schedule continues. ${WHEN_DUE} ` +
+      'A retry during an attempt changes nothing.',
   })
   @ApiAcceptedResponse({ type: DeliveryView })
   @ApiProblems('not_found', 'conflict')

@@ -18,6 +18,10 @@ const STATUSES = ['pending', 'succeeded', 'failed', 'missed'] as const satisfies
 const SCOPES = ['failed', 'missed', 'pending', 'all'] as const satisfies readonly ReplayScope[];
 const LIST_NAME = 'deliveries';
 
+/** Says when a delivery that is due is attempted. */
+export const WHEN_DUE =
+  'A due delivery is attempted at once, unless the webhook is paused (`pausedUntil`) or has reached its limits on requests.';
+
 export class DeliveriesQuery {
   @ApiProperty({
     description:
@@ -122,7 +126,9 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: 'Time of the next attempt, or null during an attempt and after the last attempt.',
+    description:
+      'Earliest time of the next attempt, or null during an attempt and after the last attempt. ' +
+      'The attempt begins later while the webhook is paused (`pausedUntil`) or has no request to spare, and while `blockedBy` is set.',
   })
   nextAttemptAt!: string | null;
   @ApiProperty({
@@ -186,7 +192,7 @@ export class ReplayDto {
     description:
       'Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events that were recorded before ' +
       'the webhook existed, while it was disabled, or while it had too many pending deliveries. `pending` selects ' +
-      'events whose delivery waits for a retry; the replay retries the delivery immediately. `all` selects all events ' +
+      'events whose delivery waits for a retry; the replay makes the delivery due now. `all` selects all events ' +
       'except those with a pending delivery.',
   })
   @Optional()

@@ -27,6 +27,7 @@ import {
   ReplayDto,
   ReplayReply,
   replayRequestOf,
+  WHEN_DUE,
 } from './deliveries.dto.js';
 
 @ApiTags('Webhooks')
@@ -65,8 +66,8 @@ export class WebhookDeliveriesController {
     summary: 'Deliver an event to a webhook now',
     description:
       'Delivers one stored event, again or for the first time, even if the filter of the webhook does not select it. ' +
-      'If the webhook has a finished delivery of the event, this delivery becomes pending and is attempted now, with the ' +
-      'full retry schedule. A delivery that is already pending is attempted now, and its retry schedule continues. ' +
+      'If the webhook has a finished delivery of the event, this delivery becomes pending and due now, with the ' +
+      `full retry schedule. A delivery that is already pending becomes due now, and its retry schedule continues. ${WHEN_DUE} ` +
       'An `ordered` webhook gets the event after the earlier pending events of the same contact.',
   })
   @ApiAcceptedResponse({ type: DeliveryView })

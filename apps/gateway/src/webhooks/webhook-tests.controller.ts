@@ -30,7 +30,7 @@ export class WebhookTestsController {
     operationId: 'testWebhook',
     summary: 'Send a test event to a webhook',
     description:
-      'Tidings emits a `webhook.test` event and delivers the event to this webhook only. The filters `eventTypes` and `contactIds` of a webhook do not apply to the test event.',
+      'Tidings emits a `webhook.test` event and delivers the event to this webhook only. The filters `eventTypes` and `contactIds` of a webhook do not apply to the test event. While the webhook is paused (`pausedUntil`), the test event waits.',
   })
   @ApiAcceptedResponse({ type: TestView })
   @ApiProblems('not_found', 'conflict')

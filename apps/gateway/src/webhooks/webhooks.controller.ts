@@ -14,6 +14,8 @@ import {
   type EndpointHealthReader,
   type EndpointRegistry,
   HEALTH_OF_NEW_ENDPOINT,
+  MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT,
+  MAX_ENDPOINTS_PER_ACCOUNT,
 } from '#webhooks';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
@@ -49,7 +51,8 @@ export class WebhooksController {
     operationId: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'Tidings delivers events to the URL of the webhook. An account has at most 1,000 webhooks. The `contactIds` of all webhooks of an account have at most 1 MiB in total.',
+      `Tidings delivers events to the URL of the webhook. An account has at most ${MAX_ENDPOINTS_PER_ACCOUNT.toLocaleString('en-US')} webhooks. ` +
+      `The \`contactIds\` of all webhooks of an account have at most ${MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT / 1_048_576} MiB in total.`,
   })
   @ApiCreatedResponse({
     type: CreatedWebhookView,

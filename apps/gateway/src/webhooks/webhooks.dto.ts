@@ -59,7 +59,8 @@ const DESCRIPTIONS = {
   url: 'URL to which Tidings sends events with POST.',
   headers: `HTTP headers to add to every request to the webhook. ${FORBIDDEN_HEADERS}`,
   maxConcurrency: 'Maximum number of simultaneous requests to the webhook, over all workers.',
-  rateLimitPerSecond: 'Maximum number of requests per second to the webhook, over all workers.',
+  rateLimitPerSecond:
+    'Maximum number of requests per second to the webhook on average, over all workers. After a rest, up to one second’s worth of requests is sent at once.',
   ordered:
     'True if the events of each contact are delivered one at a time, in the order of `sequence`. ' +
     'An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed.',

@@ -5,7 +5,7 @@ import type { DeliveryReply } from '../attempt/delivery-client.js';
 import { describeRequestFailure } from './http-failure.js';
 
 /** Max number of bytes of a reply's body that are read. */
-const MAX_EXCERPT_BYTES = 1_024;
+export const MAX_EXCERPT_BYTES = 1_024;
 
 /** Called once when an exchange has ended. */
 export type ExchangeEnd = (reply: DeliveryReply) => void;

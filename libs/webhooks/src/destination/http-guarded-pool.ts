@@ -9,7 +9,7 @@ import { normalizedHostOf } from './webhook-url.js';
 /** Time after which an unused connection is closed, in milliseconds. */
 const IDLE_TIMEOUT_MS = 4_000;
 /** Max size of the headers of a reply, in bytes. */
-const MAX_HEADER_BYTES = 16_384;
+export const MAX_HEADER_BYTES = 16_384;
 
 /** What opens the connections of a pool. */
 export interface GuardedConnections {
