@@ -240,6 +240,22 @@ describe('a failed attempt', () => {
     await eventually('the new endpoint gets a request', finished(second, id));
     expect(moved.received).toHaveLength(2);
   });
+
+  it('with status 410 does not disable a webhook that was disabled and enabled again during the attempt', async () => {
+    const to = await receiver((_, count) =>
+      count === 1 ? { status: 410, afterMs: 1_500 } : { status: 204 },
+    );
+    const { id } = await subscribe(to);
+    on.harness.startRunner([60], { timeoutMs: 10_000 });
+    const [event] = await on.harness.record(1);
+    await on.harness.dispatcher.dispatch(ACCOUNT, event === undefined ? [] : [event]);
+    await eventually('the endpoint gets a request', () => to.received.length === 1);
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
+    await eventually('the delivery has ended', finished(event, id));
+    expect(await find(event, id)).toMatchObject({ status: 'succeeded' });
+    expect(await on.harness.endpoints.find(ACCOUNT, id)).toMatchObject({ enabled: true });
+  });
 });
 
 describe('a delivery during a crash or shutdown', () => {

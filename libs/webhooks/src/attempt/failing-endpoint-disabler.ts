@@ -23,24 +23,23 @@ export class FailingEndpointDisabler {
 
   /**
    * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
-   * between the two steps could leave the endpoint enabled. If the endpoint's URL has changed since the attempt, the
-   * reply says nothing about the new URL. The endpoint then stays enabled, and the returned decision is to retry the
-   * delivery at once.
+   * between the two steps could leave the endpoint enabled. If the endpoint was changed since the attempt,
+   * for example disabled and enabled again, the reply may no longer be true. The endpoint then stays enabled, and the
+   * returned decision is to retry the delivery at once.
    * @param decision the decision after the attempt
    * @param until when to stop trying while Redis fails, by `performance.now()`
    */
   async disableGone(
     account: string,
-    { id, url }: EndpointForDelivery,
+    { id, revision }: EndpointForDelivery,
     decision: Extract<DeliveryDecision, { kind: 'gone' }>,
     until: number,
   ): Promise<DeliveryDecision> {
     for (;;) {
       try {
-        if (await this.endpoints.disable(account, id, decision.reason, { url })) return decision;
+        if (await this.endpoints.disable(account, id, decision.reason, { revision })) return decision;
         const current = await this.endpoints.find(account, id);
-        const hasMoved = current !== undefined && current.enabled && current.url !== url;
-        return hasMoved ? { kind: 'retry', waitMs: 0 } : decision;
+        return current?.enabled === true ? { kind: 'retry', waitMs: 0 } : decision;
       } catch (error) {
         if (performance.now() + RECORD_RETRY_MS > until) throw error;
         await pause(RECORD_RETRY_MS);

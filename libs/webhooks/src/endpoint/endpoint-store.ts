@@ -16,6 +16,8 @@ export function contactFilterSizeInBytes(contactIds: readonly string[] | null): 
 export interface DisableCondition {
   /** The endpoint must still have this URL, to which the failed attempts were made. */
   url?: string;
+  /** The endpoint must still have this revision, at which the failed attempt was made. */
+  revision?: number;
   /** All attempts to the endpoint must have failed for this time, in milliseconds. */
   failingMs?: number;
 }

@@ -112,13 +112,15 @@ export class RedisEndpointStore implements EndpointStore {
     account: string,
     id: string,
     reason: string,
-    { url, failingMs }: DisableCondition = {},
+    { url, revision, failingMs }: DisableCondition = {},
   ): Promise<boolean> {
     const after = await this.replace(
       account,
       id,
       (before) =>
-        before.enabled && before.url === (url ?? before.url)
+        before.enabled &&
+        before.url === (url ?? before.url) &&
+        before.revision === (revision ?? before.revision)
           ? { ...before, enabled: false, disabledReason: reason }
           : undefined,
       (disabled) => [
