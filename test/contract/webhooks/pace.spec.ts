@@ -148,6 +148,15 @@ describe('a webhook', () => {
     expect(await paceOf(byHand.id)).toEqual({});
   });
 
+  it('does not count a success at its former URL as one of the new URL', async () => {
+    const byHand = await ByHand.of(1);
+    const claimed = await byHand.claim();
+    await on.harness.endpoints.change(ACCOUNT, byHand.id, { url: 'http://127.0.0.1:9/new' });
+    await byHand.settle(claimed, 'succeeded');
+    const health = new RedisEndpointHealth(on.harness.redis, on.harness.prefix);
+    expect(await health.read(ACCOUNT, [byHand.id])).toMatchObject([{ lastSuccessAt: null, pending: 0 }]);
+  });
+
   it('with a rate limit loses no token of this limit for a claimed delivery that is not attempted', async () => {
     const byHand = await ByHand.of(1, { rateLimitPerSecond: 0.01 });
     for (let n = 0; n < 3; n += 1) {

@@ -72,6 +72,7 @@ local function record_attempt(it, first)
   end
   -- A late attempt at the former URL says nothing about the endpoint's URL of today.
   if not it.record or it.record.url ~= url then return 0 end
+  if status == 'succeeded' then it.has_worked = true end
   return adapt_pace(it, status, duration, slows_down, hold_ms)
 end
 
@@ -91,7 +92,7 @@ local function close_endpoint(it)
   local endpoint = it.endpoint
   zrem(inflight(endpoint), it.landed)
   finish_succeeded(endpoint, it.succeeded)
-  if it.record and #it.succeeded > 0 then
+  if it.has_worked then
     redis.call('HSET', backlog(endpoint), 'works', 1, 'succeededAt', at)
   end
   note(endpoint, default, it.record)
