@@ -78,6 +78,14 @@ describe('a request to a receiver', () => {
     expect(await post(clientFor(), `http://127.0.0.1:${port}/`)).toMatchObject({ retryAfter: '60' });
   });
 
+  it('succeeds with status 204 even if the reply has a Content-Length', async () => {
+    const { port } = await receiver((_, response) => {
+      response.writeHead(204, { 'content-length': '2' }).end();
+    });
+    const reply = await post(clientFor(), `http://127.0.0.1:${port}/`);
+    expect(reply).toMatchObject({ statusCode: 204, error: null, excerpt: '' });
+  });
+
   it('is not sent if the machine was suspended for longer than the timeout while the connection was opened', async () => {
     const { port, seen } = await receiver((_, response) => response.end('ok'));
     const { now } = Date;

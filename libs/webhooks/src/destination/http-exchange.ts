@@ -7,6 +7,8 @@ import { describeRequestFailure } from './http-failure.js';
 /** Max number of bytes of a reply's body that are read. */
 export const MAX_EXCERPT_BYTES = 1_024;
 
+const NO_CONTENT = 204;
+
 /** Called once when an exchange has ended. */
 export type ExchangeEnd = (reply: DeliveryReply) => void;
 
@@ -62,6 +64,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     // A proxy may add a second header of this name.
     const [retryAfter = null] = [headers['retry-after']].flat();
     this.reply.retryAfter = retryAfter;
+    // Some receivers send a Content-Length with a 204, which undici rejects because no body follows.
+    if (statusCode === NO_CONTENT) this.end();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
