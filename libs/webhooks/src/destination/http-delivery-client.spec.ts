@@ -101,8 +101,11 @@ describe('a request to a receiver', () => {
     expect(seen.paths).toEqual(['/second']);
   });
 
-  it('reuses the connection of an earlier request', async () => {
-    const { port, seen } = await receiver((_, response) => response.end('ok'));
+  it.each([
+    ['a short reply', 'ok'],
+    ['a reply of more than 1 KB that arrives in one piece', 'x'.repeat(4_096)],
+  ])('reuses the connection of an earlier request after %s', async (_, body) => {
+    const { port, seen } = await receiver((_request, response) => response.end(body));
     const client = clientFor();
     for (let i = 0; i < 10; i++) await post(client, `http://127.0.0.1:${port}/`);
     // The client may open a second connection while the first is not free yet.

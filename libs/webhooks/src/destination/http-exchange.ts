@@ -24,6 +24,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   private decoder: TextDecoder | undefined;
   private bytesLeft = MAX_EXCERPT_BYTES;
   private hasEnded = false;
+  /** True if the whole reply has arrived. */
+  private isComplete = false;
 
   /** @param timeoutMs time for the whole exchange, in milliseconds */
   constructor(
@@ -74,12 +76,16 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.reply.excerpt += this.decoder.decode(chunk.subarray(0, this.bytesLeft), { stream: true });
     this.bytesLeft -= chunk.length;
     if (this.bytesLeft > 0) return;
-    // The rest of the body is not needed, and the body may be endless.
     this.end();
-    controller.abort(new Error('the excerpt is complete'));
+    // The rest of the body is not needed, and the body may be endless. If it has arrived with this chunk, the reply is
+    // complete by then, and the connection can be reused.
+    setImmediate(() => {
+      if (!this.isComplete) controller.abort(new Error('the excerpt is complete'));
+    });
   }
 
   onResponseEnd(): void {
+    this.isComplete = true;
     this.end();
   }
 
