@@ -116,6 +116,40 @@ describe('the product under faults of upstream or of its own processes:', () => 
     });
   });
 
+  it('while upstream returns the contact list but no messages, each outage lasts longer than the one before, so that few events are emitted', async () => {
+    product = await Product.start();
+    const running = product;
+    const { contacts } = await running.simulate<{ contacts: { id: string }[] }>('contacts', { count: 40 });
+    await eventually('all contacts were read', async () => {
+      const { poller } = await running.json<{ poller: { contacts: number; deep: object } }>(
+        'GET',
+        '/v1/status',
+      );
+      return poller.contacts === contacts.length;
+    });
+    await running.simulate('faults', {
+      ...{ match: { path: '/messages\\?' }, fault: { kind: 'status', status: 500 }, times: 'always' },
+    });
+    const emitted = async (): Promise<{ type: string; timestamp: string }[]> =>
+      (
+        await running.json<{ events: { type: string; timestamp: string }[] }>(
+          'GET',
+          '/v1/events?types=upstream.*',
+        )
+      ).events;
+    const events = await eventually(
+      'upstream was down three times',
+      async () => {
+        const found = await emitted();
+        return found.length >= 6 && found.map(({ timestamp }) => Date.parse(timestamp));
+      },
+      60_000,
+    );
+    const lasted = [0, 2, 4].map((i) => (events[i + 1] ?? NaN) - (events[i] ?? NaN));
+    expect(lasted[1]).toBeGreaterThanOrEqual(1_000);
+    expect(lasted[2]).toBeGreaterThanOrEqual(2_000);
+  });
+
   it('a process whose output is no longer read continues, and shuts down cleanly', async () => {
     product = await Product.start();
     const { gateway, worker } = product;

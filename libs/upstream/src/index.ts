@@ -69,5 +69,6 @@ export {
   OUTAGE_KINDS,
   type OutageKind,
   type ProbeTurn,
+  type UnprobedRequest,
   type UpstreamHealth,
 } from './account/upstream-health.js';

@@ -9,6 +9,7 @@ import {
   StoreBackedSendService,
   UpstreamProbe,
 } from '#relay';
+import { accountKeys } from '#platform';
 import { BudgetedUpstream, FAILURES_UNTIL_BREAKER_OPENS, UpstreamUnavailableError } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { ACCOUNT, ANY_SERVICE, FeedHarness, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
@@ -200,6 +201,31 @@ describe('sends of an account whose key upstream refuses', () => {
     // The first two outages last half a second and a second.
     expect(performance.now() - began).toBeGreaterThan(1_400);
     expect((await find(id)).status).toBe('queued');
+  });
+
+  it('are attempted at growing intervals if upstream answers only POSTs with 500, which limits the number of events and ambiguous sends', async () => {
+    harness.control('faults', {
+      match: { method: 'POST' },
+      fault: { kind: 'status', status: 500 },
+      times: 'always',
+    });
+    const { lanes, probe } = process();
+    let sends = 0;
+    await eventually('upstream is down for the third time', async () => {
+      if ((await health.outage(ACCOUNT)) === undefined) {
+        const lane = `+1555123${1_000 + sends}`;
+        sends += 1;
+        await accept(lane, 'a');
+        await lanes.run(ACCOUNT, lane);
+      }
+      await probe.run(ACCOUNT);
+      return (await upstreamEvents()).filter((type) => type === 'upstream.unavailable').length === 3;
+    });
+    const key = accountKeys(harness.prefix, ACCOUNT)('upstream');
+    const [since, probeAt] = (await harness.redis.hmget(key, 'unavailableSince', 'probeAt')).map(Number);
+    // The first probe comes half a second after the start of the first outage, and a second after that of the second.
+    expect((probeAt ?? NaN) - (since ?? NaN)).toBeGreaterThanOrEqual(2_000);
+    expect(posts()).toBe(3 * FAILURES_UNTIL_BREAKER_OPENS);
   });
 
   it('do not wait forever behind a send that always gets a 403: that send fails after the next probe', async () => {

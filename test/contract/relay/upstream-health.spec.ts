@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { RedisEventLog } from '#events';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient, readRedisTime } from '#platform';
 import { RedisRelayDueTimeReader, RedisUpstreamHealth, UpstreamProbe } from '#relay';
-import { BudgetExhaustedError, type Outage } from '#upstream';
+import { BudgetExhaustedError, type Outage, type OutageKind, type UnprobedRequest } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { eventually } from '../../support/eventually.js';
 import { setBackClock } from '../../support/set-back-clock.js';
@@ -126,6 +126,79 @@ describe('the probes that detect the end of an outage', () => {
       expect(at - before).toBeGreaterThanOrEqual(waitMs);
       expect(at - (await now())).toBeLessThanOrEqual(waitMs);
     }
+  });
+
+  describe('after an outage that is a relapse', () => {
+    const untilProbeMs = async (): Promise<number> => {
+      const [redis] = clients as [RedisClient];
+      const at = Number(await redis.hget(`${prefix}:{a}:upstream`, 'probeAt'));
+      return at - (await readRedisTime(redis, prefix));
+    };
+    /** Begins an outage and ends it. Returns the time from its start until its first probe, in milliseconds. */
+    const outageOf = async (
+      by: RedisUpstreamHealth,
+      ...last: [OutageKind, UnprobedRequest?]
+    ): Promise<number> => {
+      const [kind, request] = last;
+      await by.recordOutage('a', kind, 'x', request);
+      const waitMs = await untilProbeMs();
+      await by.recordRecovery('a', await outage(by));
+      return waitMs;
+    };
+    /** Returns how many times as long as the first wait each wait is, rounded up: a busy test machine measures late. */
+    const factors = (waits: readonly number[]): number[] => waits.map((ms) => Math.ceil(ms / 500));
+
+    it.each(['post', 'messages'] as const)(
+      'begin later each time, up to 30 seconds, whichever process began it (%s)',
+      async (request) => {
+        const waits: number[] = [];
+        for (let i = 0; i < 8; i += 1) waits.push(await outageOf(i % 2 === 0 ? one : two, 'away', request));
+        expect(factors(waits)).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+      },
+    );
+
+    it('begin as early as after the first outage if a request has succeeded since; a read of messages is not enough after failed POSTs', async () => {
+      const rounds: [UnprobedRequest, UnprobedRequest][] = [
+        ['messages', 'messages'],
+        ['messages', 'post'],
+        ['post', 'post'],
+        ['post', 'messages'],
+        ['post', 'post'],
+      ];
+      const waits: number[] = [];
+      for (const [failed, succeeded] of rounds) {
+        waits.push(await outageOf(one, 'away', failed));
+        await one.recordSuccess('a', succeeded, performance.now());
+      }
+      expect(factors(waits)).toEqual([1, 1, 1, 1, 2]);
+    });
+
+    it('do not begin earlier because of a request that began before the outage', async () => {
+      const beganAt = performance.now() - 1;
+      await outageOf(one, 'away', 'messages');
+      await one.recordSuccess('a', 'messages', beganAt);
+      expect(factors([await outageOf(one, 'away', 'messages')])).toEqual([2]);
+    });
+
+    it('begin as early as after the first outage if another process has seen the outage and its request succeeded', async () => {
+      await one.recordOutage('a', 'away', 'x', 'messages');
+      await one.recordRecovery('a', await outage(two));
+      await two.recordSuccess('a', 'messages', performance.now());
+      expect(factors([await outageOf(one, 'away', 'messages')])).toEqual([1]);
+    });
+
+    it('begin as early as after the first outage if only contact lists failed, as a probe reads the contact list', async () => {
+      expect(factors([await outageOf(one, 'away'), await outageOf(one, 'away')])).toEqual([1, 1]);
+    });
+
+    it('begin later each time while upstream refuses some requests, even if others succeed', async () => {
+      const waits: number[] = [];
+      for (let i = 0; i < 3; i += 1) {
+        waits.push(await outageOf(one, 'refused'));
+        await one.recordSuccess('a', 'post', performance.now());
+      }
+      expect(factors(waits)).toEqual([1, 2, 4]);
+    });
   });
 
   it('are at most 30 seconds apart', async () => {

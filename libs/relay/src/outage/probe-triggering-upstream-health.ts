@@ -1,5 +1,5 @@
 import type { BackgroundTaskScheduler, RedisClient } from '#platform';
-import type { Outage, OutageKind } from '#upstream';
+import type { Outage, OutageKind, UnprobedRequest } from '#upstream';
 import { RedisUpstreamHealth } from './redis-upstream-health.js';
 import { RELAY_TASK_NAMES } from '../jobs/relay-jobs-with-reconciliation.js';
 
@@ -15,8 +15,13 @@ export class ProbeTriggeringUpstreamHealth extends RedisUpstreamHealth {
     super(redis, prefix);
   }
 
-  override async recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean> {
-    const hasBegun = await super.recordOutage(account, kind, reason);
+  override async recordOutage(
+    account: string,
+    kind: OutageKind,
+    reason: string,
+    request?: UnprobedRequest,
+  ): Promise<boolean> {
+    const hasBegun = await super.recordOutage(account, kind, reason, request);
     this.announce(account);
     return hasBegun;
   }

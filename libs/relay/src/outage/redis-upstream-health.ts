@@ -1,9 +1,20 @@
+import { LRUCache } from 'lru-cache';
 import { appendEventsLuaArguments, type EventTypeOf, eventLogRedisKeys } from '#events';
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient, readRedisTime } from '#platform';
-import { type Outage, OUTAGE_KINDS, type OutageKind, type ProbeTurn, type UpstreamHealth } from '#upstream';
+import {
+  type Outage,
+  OUTAGE_KINDS,
+  type OutageKind,
+  type ProbeTurn,
+  type UnprobedRequest,
+  type UpstreamHealth,
+} from '#upstream';
 
 /** Time from the start of an outage to the first request that tests whether the outage is over, in milliseconds. */
 const FIRST_PROBE_MS = 500;
+
+/** Maximum number of accounts whose last outage is kept in memory. */
+const MAX_SEEN_OUTAGES = 10_000;
 
 const beginOutageScript = LuaScript.from(import.meta.url, 'lua/begin-outage.lua', { FIRST_PROBE_MS });
 
@@ -19,6 +30,15 @@ const postponeProbeScript = LuaScript.from(import.meta.url, 'lua/postpone-probe.
 
 /** Stores upstream's outages in Redis, one hash per account. An outage is identified by its start time. */
 export class RedisUpstreamHealth implements UpstreamHealth {
+  /**
+   * The last outage of each account until a success shows that it is over: when this process last saw the outage, by
+   * `performance.now()`, and the request that it began with. So only the first success after an outage writes to Redis.
+   * The successes of a process that never saw the outage do not count; this only makes the next outage last longer.
+   */
+  private readonly seen = new LRUCache<string, { at: number; request: UnprobedRequest }>({
+    max: MAX_SEEN_OUTAGES,
+  });
+
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
@@ -26,29 +46,44 @@ export class RedisUpstreamHealth implements UpstreamHealth {
 
   async outage(account: string): Promise<Outage | undefined> {
     const key = this.keys(account)('upstream');
-    const [since, reason, kind] = await this.redis.hmget(key, 'unavailableSince', 'reason', 'kind');
+    const [since, reason, kind, request] = await this.redis.hmget(
+      key,
+      ...['unavailableSince', 'reason', 'kind', 'request'],
+    );
     if (since == null) return undefined;
+    this.see(account, request);
     const known = OUTAGE_KINDS.find((one) => one === kind) ?? 'away';
     return { since: Number(since), reason: reason ?? '', kind: known };
   }
 
-  async recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean> {
+  async recordOutage(
+    account: string,
+    kind: OutageKind,
+    reason: string,
+    request?: UnprobedRequest,
+  ): Promise<boolean> {
     const keys = this.keys(account);
     const { upstream, relapses } = outageKeys(keys);
     const since = await readRedisTime(this.redis, upstream);
-    return (
-      1 ===
-      (await beginOutageScript.run(
-        this.redis,
-        { upstream, relapses, ...eventLogRedisKeys(keys) },
-        {
-          since,
-          kind,
-          reason,
-          events: outageEvent('upstream.unavailable', account, { since, reason, kind }),
-        },
-      ))
+    const begun = await beginOutageScript.run(
+      this.redis,
+      { upstream, relapses, ...eventLogRedisKeys(keys) },
+      {
+        ...{ since, kind, reason, request: request ?? '' },
+        events: outageEvent('upstream.unavailable', account, { since, reason, kind }),
+      },
     );
+    this.see(account, request);
+    return begun === 1;
+  }
+
+  async recordSuccess(account: string, request: UnprobedRequest, beganAt: number): Promise<void> {
+    const outage = this.seen.get(account);
+    // A request that began before this process last saw the outage says nothing about its end.
+    if (outage === undefined || beganAt < outage.at) return;
+    if (request !== 'post' && outage.request === 'post') return;
+    this.seen.delete(account);
+    await this.redis.del(outageKeys(this.keys(account)).relapses);
   }
 
   async recordRecovery(account: string, outage: Outage): Promise<boolean> {
@@ -99,6 +134,12 @@ export class RedisUpstreamHealth implements UpstreamHealth {
 
   async recordFailedProbe(account: string, kind: OutageKind, reason: string): Promise<void> {
     await postponeProbeScript.run(this.redis, { upstream: this.keys(account)('upstream') }, { kind, reason });
+  }
+
+  private see(account: string, request: string | null | undefined): void {
+    if (request === 'post' || request === 'messages')
+      this.seen.set(account, { at: performance.now(), request });
+    else this.seen.delete(account);
   }
 
   private keys(account: string): AccountKeys {

@@ -21,7 +21,7 @@ import {
   UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from '../upstream-error.js';
-import type { Outage, UpstreamHealth } from './upstream-health.js';
+import type { Outage, UnprobedRequest, UpstreamHealth } from './upstream-health.js';
 import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
 import type { Upstream } from '../upstream.js';
 
@@ -31,6 +31,9 @@ let requests = 0;
 let asked: string[] = [];
 let outages: Map<string, Outage>;
 let begun: Outage[];
+/** What the request that revealed each outage, and each successful request, was for. */
+let requestsOfOutages: (UnprobedRequest | undefined)[];
+let successes: UnprobedRequest[];
 let forbidden = 0;
 let failedProbes: string[];
 let limits: string[];
@@ -65,12 +68,17 @@ const written = <T>(value: T): Promise<T> =>
 /** Replaces the health in Redis. Contract tests prove the rules of the real one. */
 const health: UpstreamHealth = {
   outage: (account) => Promise.resolve(outages.get(account)),
-  recordOutage: (account, kind, reason) => {
+  recordOutage: (account, kind, reason, request) => {
     if (broken || outages.has(account)) return written(false);
+    requestsOfOutages.push(request);
     const outage = { since: begun.length, kind, reason };
     outages.set(account, outage);
     begun.push(outage);
     return written(true);
+  },
+  recordSuccess: (_, request, beganAt) => {
+    expect(beganAt).toBeLessThanOrEqual(performance.now());
+    return written(void successes.push(request));
   },
   recordRecovery: (account) => written(outages.delete(account)),
   countForbidden: () => written((forbidden += 1)),
@@ -154,6 +162,8 @@ beforeEach(() => {
   asked = [];
   outages = new Map();
   begun = [];
+  requestsOfOutages = [];
+  successes = [];
   forbidden = 0;
   failedProbes = [];
   limits = [];
@@ -183,6 +193,25 @@ describe('requests for an account whose upstream is down', () => {
     }
     expect(begun).toMatchObject([{ kind: 'away', reason: 'upstream answered 503' }]);
     await expectNoMoreRequests(one);
+  });
+
+  it('are no longer sent after five failures; the outage is recorded with what the last of these requests was for, unless it was for the contact list, as probes are', async () => {
+    const requestsOf = (one: BudgetedUpstream): Record<string, () => Promise<unknown>> => ({
+      post: () => one.post('a', send),
+      messages: () => one.listMessages('a', 'c', 1, 20, MORE),
+      contacts: () => one.listContacts('a', MORE, reader),
+    });
+    for (const name of ['post', 'messages', 'contacts']) {
+      outages.clear();
+      ends = Array<Error>(FAILURES_UNTIL_BREAKER_OPENS).fill(status(503));
+      const request = requestsOf(make())[name];
+      while (ends.length > 0) await request?.().catch(() => undefined);
+      ends = [];
+      outages.clear();
+      await requestsOf(make())[name]?.();
+    }
+    expect(requestsOfOutages).toEqual(['post', 'messages', undefined]);
+    expect(successes).toEqual(['post', 'messages']);
   });
 
   it('are still sent if only contact lists fail, and a part of each list is received before its time limit', async () => {

@@ -111,7 +111,7 @@ export class BudgetedUpstream {
     if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress)
       throw new UpstreamRequestNotSentError();
     const address = { ...found, tokenRenewal };
-    await this.watcher.watch(account, address.requestsPerSecond, async () => {
+    const post = async (): Promise<void> => {
       try {
         await this.upstream.send(address, send, limit);
         if (!isTakenElsewhere) await this.watcher.recordPostStatus(account, undefined);
@@ -119,7 +119,8 @@ export class BudgetedUpstream {
         if (error instanceof UpstreamStatusError) await this.watcher.recordPostStatus(account, error);
         throw error;
       }
-    });
+    };
+    await this.watcher.watch(account, address.requestsPerSecond, post, { request: 'post' });
   }
 
   /**
@@ -151,7 +152,7 @@ export class BudgetedUpstream {
       account,
       address.requestsPerSecond,
       () => this.upstream.listContacts(address, newReader),
-      isIncompleteReplyError,
+      { isOwnFault: isIncompleteReplyError },
     );
   }
 
@@ -176,7 +177,7 @@ export class BudgetedUpstream {
       account,
       address.requestsPerSecond,
       () => this.upstream.listMessages(address, contactId, page, limit, knownDigest),
-      (error) => isDeep(page, limit) && isServerError(error),
+      { request: 'messages', isOwnFault: (error) => isDeep(page, limit) && isServerError(error) },
     );
   }
 

@@ -3,7 +3,7 @@ import { type Logger, logMessageOf } from '#platform';
 import type { AdaptiveBudget } from '../budget/request-budget.js';
 import { UpstreamIsTidingsError, UpstreamStatusError } from '../upstream-error.js';
 import { CircuitBreaker } from './circuit-breaker.js';
-import type { OutageKind, UpstreamHealth } from './upstream-health.js';
+import type { OutageKind, UnprobedRequest, UpstreamHealth } from './upstream-health.js';
 
 /**
  * Number of consecutive 403 answers to POSTs after which upstream counts as refusing the account. Fewer 403 answers
@@ -13,6 +13,14 @@ const MAX_FORBIDDEN = 3;
 
 /** Maximum number of accounts whose circuit breakers are kept in memory. */
 const MAX_CIRCUITS = 10_000;
+
+/** What {@link RequestWatcher.watch} must know about a request. */
+interface WatchedRequest {
+  /** What the request is for; absent for the contact list. */
+  request?: UnprobedRequest;
+  /** Returns true for an error that this request itself may have caused. */
+  isOwnFault?: (error: unknown) => boolean;
+}
 
 /** Watches the outcomes of requests, and records what they show: outages, refusals, and how much budget there is. */
 export class RequestWatcher {
@@ -38,21 +46,21 @@ export class RequestWatcher {
     this.circuitOf(account).reset(asOf);
   }
 
-  /**
-   * Makes a request through the account's circuit breaker, and records what its outcome shows.
-   * @param isOwnFault returns true for an error that this request itself may have caused
-   */
+  /** Makes a request through the account's circuit breaker, and records what its outcome shows. */
   async watch<T>(
     account: string,
     rate: number,
-    request: () => Promise<T>,
-    isOwnFault?: (error: unknown) => boolean,
+    make: () => Promise<T>,
+    { request, isOwnFault }: WatchedRequest,
   ): Promise<T> {
+    const beganAt = performance.now();
     try {
-      const result = await this.circuitOf(account).run(request, isOwnFault, (error) =>
-        this.hold(account, 'away', error),
+      const result = await this.circuitOf(account).run(make, isOwnFault, (error) =>
+        this.hold(account, 'away', error, request),
       );
       await this.recordSuccess(account, rate);
+      if (request !== undefined)
+        await this.recordQuietly(account, () => this.health.recordSuccess(account, request, beganAt));
       return result;
     } catch (error) {
       await this.recordRefusal(account, rate, error);
@@ -88,12 +96,17 @@ export class RequestWatcher {
     });
   }
 
-  private async hold(account: string, kind: OutageKind, cause: unknown): Promise<void> {
+  private async hold(
+    account: string,
+    kind: OutageKind,
+    cause: unknown,
+    request?: UnprobedRequest,
+  ): Promise<void> {
     // The reason is stored, emitted in an event and logged. So it leaves out upstream's error text, which may
     // quote a message.
     const reason = logMessageOf(cause);
     await this.recordQuietly(account, async () => {
-      if (await this.health.recordOutage(account, kind, reason))
+      if (await this.health.recordOutage(account, kind, reason, request))
         this.logger.warn(
           { account, kind, reason },
           'upstream is unavailable for an account; no requests are sent until a test request succeeds',

@@ -5,6 +5,12 @@
 export const OUTAGE_KINDS = ['away', 'refused', 'loop'] as const;
 export type OutageKind = (typeof OUTAGE_KINDS)[number];
 
+/**
+ * Requests other than those for the contact list, by what they are for. Probes read the contact list only, so an outage
+ * that began with one of these requests may begin again right after a probe has ended it.
+ */
+export type UnprobedRequest = 'post' | 'messages';
+
 /** An outage of an account's upstream. Until it ends, only probes are sent for the account. */
 export interface Outage {
   /** When the outage began, in milliseconds since 1970 by Redis' clock. */
@@ -31,8 +37,24 @@ export interface UpstreamHealth {
   /**
    * Records an outage. Resolves to true if the outage is new. If an outage is already recorded, replaces its
    * reason. Also replaces its kind, unless the new kind is `away`.
+   *
+   * An outage that begins soon after another one is a relapse, and each relapse lasts longer until its first probe. An
+   * outage of the kind `away` is no relapse if a request has succeeded since; see {@link recordSuccess}.
+   * @param request what the last of the failed requests was for; absent for the contact list
    */
-  recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean>;
+  recordOutage(
+    account: string,
+    kind: OutageKind,
+    reason: string,
+    request?: UnprobedRequest,
+  ): Promise<boolean>;
+
+  /**
+   * Records that a request succeeded. If it shows that the last outage is really over, the next one is no relapse: a
+   * POST always does, a read of messages only if the outage did not begin with a POST.
+   * @param beganAt when the request began, by `performance.now()`
+   */
+  recordSuccess(account: string, request: UnprobedRequest, beganAt: number): Promise<void>;
 
   /** Records the end of an outage. Resolves to false if the end of this outage was already recorded. */
   recordRecovery(account: string, outage: Outage): Promise<boolean>;

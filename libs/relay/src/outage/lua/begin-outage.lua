@@ -3,10 +3,11 @@
 -- @key log_index            Hash from an event's id to its position in the log.
 -- @key log_counters         Hash of the log's counters.
 -- @key upstream             Hash of the outage, if there is one.
--- @key relapses             Number of probes of the last outages of the kind 'refused', if the last one ended just now.
+-- @key relapses             Number of outages in a row that this one continues, if any (see `end-outage.lua`).
 -- @arg since                Start of the outage in ms.
 -- @arg kind                 Kind of the outage.
 -- @arg reason               What failed.
+-- @arg request              'post' or 'messages', if the last of the failed requests was one of these, or ''.
 -- @args events              Events to append (`appendEventsLuaArguments`).
 -- @constant FIRST_PROBE_MS  Time until the first probe, in ms.
 -- @reply                    1, or 0 if an outage is already recorded.
@@ -18,9 +19,10 @@ if redis.call('HSETNX', upstream, 'unavailableSince', since) == 0 then
   if kind ~= 'away' then redis.call('HSET', upstream, 'kind', kind) end
   return 0
 end
--- If upstream accepts the probes and refuses what comes after them, the waits grow over all these outages.
-local probes = kind == 'refused' and tonumber(redis.call('GET', relapses) or 0) or 0
-redis.call('HSET', upstream, 'kind', kind, 'probes', probes, 'probeAt', whole(now_ms() + wait_before_probe(probes)))
+-- If upstream answers the probes but not the requests that come after them, the waits grow over all these outages.
+local count = tonumber(redis.call('GET', relapses) or 0)
+redis.call('HSET', upstream, 'kind', kind, 'request', request, 'relapses', count, 'probes', count,
+  'probeAt', whole(now_ms() + wait_before_probe(count)))
 redis.call('HDEL', upstream, 'recoveredAt')
 redis.call('PERSIST', upstream)
 append_events(events_from)
