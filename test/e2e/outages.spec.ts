@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { eventually } from '../support/eventually.js';
 import { Product } from '../support/product.js';
 
@@ -148,6 +149,11 @@ describe('the product under faults of upstream or of its own processes:', () => 
     const lasted = [0, 2, 4].map((i) => (events[i + 1] ?? NaN) - (events[i] ?? NaN));
     expect(lasted[1]).toBeGreaterThanOrEqual(1_000);
     expect(lasted[2]).toBeGreaterThanOrEqual(2_000);
+    // Readiness reports these failures after a minute, although the outages end most of the polls.
+    const redis = new Redis(running.redis.url);
+    const failures = await redis.hget('tidings:{default}:polls:facts', 'failures');
+    redis.disconnect();
+    expect(Number(failures)).toBeGreaterThan(10);
   });
 
   it('a process whose output is no longer read continues, and shuts down cleanly', async () => {

@@ -884,7 +884,7 @@ export type AuditEntryList = {
 };
 
 export type ReadinessReason = {
-    code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'contacts_vanished' | 'messages_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'settings_mixed' | 'blob_store_not_shared' | 'clock_off';
+    code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'messages_unreadable' | 'contacts_vanished' | 'messages_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'settings_mixed' | 'blob_store_not_shared' | 'clock_off';
     /**
      * Number of accounts, processes or other objects that are affected by the fault.
      */
@@ -894,7 +894,7 @@ export type ReadinessReason = {
 
 export type AccountReason = {
     account: string;
-    code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'contacts_vanished' | 'messages_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'settings_mixed' | 'blob_store_not_shared' | 'clock_off';
+    code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'messages_unreadable' | 'contacts_vanished' | 'messages_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'settings_mixed' | 'blob_store_not_shared' | 'clock_off';
     since: string;
     reason: string;
 };

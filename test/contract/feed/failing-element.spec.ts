@@ -312,6 +312,33 @@ describe('a read of older messages that is scheduled for later', () => {
   });
 });
 
+describe('the count of failed polls of an account', () => {
+  it.each(['unchanged', 'new'])(
+    'is deleted by the next poll of any contact whose first page can be read, with messages that are %s',
+    async (messages) => {
+      const { harness } = here;
+      const { contactId } = await here.createKnownContact(2);
+      const other = harness.createContact('+15557654321');
+      await harness.sweep();
+      // The second read of an unchanged page compares no message.
+      await harness.polls.pollHead(ACCOUNT, contactId);
+      const facts = accountKeys(harness.prefix, ACCOUNT)('polls', 'facts');
+      const failures = (): Promise<string | null> => harness.redis.hget(facts, 'failures');
+      harness.control('faults', {
+        ...{ match: { contactId: other }, fault: { kind: 'status', status: 500 }, times: 'always' },
+      });
+      await pollAsWorker(other);
+      expect(await failures()).toBe('1');
+      if (messages === 'new') harness.createMessages(contactId);
+      await harness.polls.pollHead(ACCOUNT, contactId);
+      const left = await harness.redis.hkeys(facts);
+      expect(left.filter((field) => field.startsWith('fail'))).toEqual([]);
+      await pollAsWorker(other);
+      expect(await failures()).toBe('1');
+    },
+  );
+});
+
 /** Returns the time until older messages of the contact are read next, in milliseconds. */
 async function msUntilDeepRead(contactId: string): Promise<number> {
   const { redis, prefix } = here.harness;

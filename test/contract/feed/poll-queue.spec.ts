@@ -364,6 +364,39 @@ describe('a failed read', () => {
     expect(await redis.hget(key('c', 'c'), 'failed')).toBeNull();
   });
 
+  it('of the newest messages is counted since the first one; failures of one contact in a row count once, unless the account has no other contact', async () => {
+    const facts = (): Promise<Record<string, string>> => redis.hgetall(key('polls', 'facts'));
+    const fail = async (contactId: string): Promise<void> => {
+      const claim = { kind: 'head' as const, lease: '', overdueMs: 0, consecutiveFailures: 0 };
+      await one.end(ACCOUNT, { ...claim, contactId, isUpstreamAvailable: true }, 'failed');
+    };
+    await schedule('due', 'c', 60_000);
+    for (let i = 0; i < 3; i += 1) await fail('c');
+    const first = await facts();
+    expect(first).toMatchObject({ failures: '3', failedContact: 'c' });
+    await schedule('due', 'd', 60_000);
+    for (const contactId of ['c', 'd', 'd', 'c', 'c']) await fail(contactId);
+    const last = await facts();
+    expect(last).toMatchObject({ failures: '5', failedSince: first['failedSince'] });
+    expect(Number(last['failedAt'])).toBeGreaterThanOrEqual(Number(first['failedAt']));
+    // A time in the future is from before Redis' clock was set back.
+    await redis.hset(key('polls', 'facts'), 'failedSince', (await redisNow()) + 3_600_000);
+    await fail('d');
+    const { failedSince, failures } = await facts();
+    expect(Number(failedSince)).toBeLessThanOrEqual(await redisNow());
+    expect(failures).toBe('1');
+  });
+
+  it('of the newest messages is counted if it was postponed, too; one of older messages, or one that was aborted, is not', async () => {
+    await schedule('deep', 'c', -100);
+    await one.end(ACCOUNT, await claimInTime(), 'failed');
+    await schedule('due', 'c', -100);
+    await one.end(ACCOUNT, await claimInTime(), 'aborted');
+    expect(await redis.exists(key('polls', 'facts'))).toBe(0);
+    await one.end(ACCOUNT, await claimInTime(), 'postponed');
+    expect(await redis.hget(key('polls', 'facts'), 'failures')).toBe('1');
+  });
+
   it('stores nothing for an unknown contact', async () => {
     await schedule('due', 'c', -100);
     await one.end(ACCOUNT, await claimInTime(), 'failed');

@@ -3,6 +3,19 @@ import { accountKeys, type AccountKeys, type Reason, type ReasonCode, type Redis
 
 /** Time for which reads of the contact list must fail before that is reported, in milliseconds. */
 const LIST_FAILS_FOR_MS = 60_000;
+/**
+ * Minimum time from the first to the last failed poll of messages until that is reported, in milliseconds. During an
+ * outage nothing is polled, so that an outage alone is not reported as unreadable messages, however long it lasts.
+ */
+const MESSAGES_FAIL_FOR_MS = 60_000;
+/** Minimum number of failed polls of messages until that is reported. */
+const MIN_FAILED_POLLS = 5;
+/**
+ * Time after the last failed poll until that is no longer reported, in milliseconds. A contact whose polls fail is polled
+ * at least every five minutes. So either the account is no longer polled, or only workers of an earlier build poll it,
+ * whose commits do not delete what was stored about failed polls.
+ */
+const FAILED_POLLS_EXPIRE_MS = 900_000;
 
 /** A problem of one account. Only callers who may see the account get it. */
 export interface AccountReason {
@@ -20,6 +33,7 @@ const WORDS = {
   upstream_is_tidings: (accounts) =>
     `the base address of ${accounts} points to a Tidings gateway instead of the messaging service; sends are not relayed`,
   contact_list_unreadable: (accounts) => `the contact list of ${accounts} cannot be read`,
+  messages_unreadable: (accounts) => `the messages of ${accounts} cannot be read`,
   contacts_vanished: (accounts) =>
     `too many contacts of ${accounts} disappeared at once; these contacts are not reported as deleted`,
   messages_vanished: (accounts) =>
@@ -31,7 +45,8 @@ type AccountCode = keyof typeof WORDS;
 /**
  * Reads the problems of one account from its Redis hashes. `upstream` has `unavailableSince` while upstream is
  * down. `contact-list` has the fault and its start while the list cannot be read, and the time from which too many
- * contacts were missing from the list. `suspects` has that time for each contact with too many missing messages.
+ * contacts were missing from the list. `polls:facts` has the times and the number of failed polls of messages since the
+ * last success. `suspects` has the time since which too many messages of a contact are missing, for each such contact.
  * `lanes:due` has the recipients with waiting sends.
  * @param now Redis time, in milliseconds since 1970
  */
@@ -42,29 +57,57 @@ export async function accountReasons(
   now: number,
 ): Promise<(AccountReason & { code: AccountCode })[]> {
   const keys: AccountKeys = accountKeys(prefix, account);
-  const [[since, kind, reason], [fault, faultSince, suspectSince, deletionsConfirmedAt], suspects, lanes] =
-    await Promise.all([
-      redis.hmget(keys('upstream'), 'unavailableSince', 'kind', 'reason'),
-      redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince', 'suspectSince', 'believedAt'),
-      redis.hvals(keys('suspects')),
-      redis.zcard(keys('lanes', 'due')),
-    ]);
-  if (since != null) {
-    return [{ account, code: codeOf(kind), since: readable(since), reason: reason ?? '' }];
-  }
-  if (!usesContactList({ polling }, { lanes: { count: lanes } })) return [];
+  const [outageFields, listFields, pollFields, suspects, lanes] = await Promise.all([
+    redis.hmget(keys('upstream'), 'unavailableSince', 'kind', 'reason'),
+    redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince', 'suspectSince', 'believedAt'),
+    redis.hmget(keys('polls', 'facts'), 'failedSince', 'failedAt', 'failures'),
+    redis.hvals(keys('suspects')),
+    redis.zcard(keys('lanes', 'due')),
+  ]);
+  const outage = outageOf(outageFields);
+  const isListUsed = usesContactList({ polling }, { lanes: { count: lanes } });
+  const list = outage === undefined && isListUsed ? listProblemOf(listFields, suspects, now) : undefined;
+  const isListReadable = list?.code !== 'contact_list_unreadable';
+  const messages = polling && isListReadable ? failedPollsOf(pollFields, now) : undefined;
+  return [outage, list, messages].flatMap((problem) =>
+    problem === undefined ? [] : [{ account, ...problem, since: readable(problem.since) }],
+  );
+}
+
+/** A problem as it is stored: `since` is a time in milliseconds since 1970, or any text. */
+type Problem = Omit<AccountReason, 'account'> & { code: AccountCode };
+
+/** Fields of a hash; null if a field is missing. */
+type Fields = readonly (string | null)[];
+
+function outageOf([since, kind, reason]: Fields): Problem | undefined {
+  return since == null ? undefined : { code: codeOf(kind), since, reason: reason ?? '' };
+}
+
+function listProblemOf(
+  [fault, faultSince, suspectSince, deletionsConfirmedAt]: Fields,
+  suspects: readonly string[],
+  now: number,
+): Problem | undefined {
   // A single failed read is not reported.
   if (fault != null && faultSince != null && now - Number(faultSince) >= LIST_FAILS_FOR_MS)
-    return [{ account, code: 'contact_list_unreadable', since: readable(faultSince), reason: fault }];
+    return { code: 'contact_list_unreadable', since: faultSince, reason: fault };
   const isUnconfirmed = (time: string): boolean => Number(time) > Number(deletionsConfirmedAt ?? 0);
   if (suspectSince != null && isUnconfirmed(suspectSince)) {
-    const words = 'the messaging service lists far fewer contacts than before';
-    return [{ account, code: 'contacts_vanished', since: readable(suspectSince), reason: words }];
+    const reason = 'the messaging service lists far fewer contacts than before';
+    return { code: 'contacts_vanished', since: suspectSince, reason };
   }
   const [oldest] = suspects.filter(isUnconfirmed).sort((a, b) => Number(a) - Number(b));
-  if (oldest === undefined) return [];
-  const words = 'the messaging service lists far fewer messages of a contact than before';
-  return [{ account, code: 'messages_vanished', since: readable(oldest), reason: words }];
+  if (oldest === undefined) return undefined;
+  const reason = 'the messaging service lists far fewer messages of a contact than before';
+  return { code: 'messages_vanished', since: oldest, reason };
+}
+
+function failedPollsOf([since, lastAt, count]: Fields, now: number): Problem | undefined {
+  if (since == null || Number(count) < MIN_FAILED_POLLS) return undefined;
+  if (Number(lastAt) - Number(since) < MESSAGES_FAIL_FOR_MS) return undefined;
+  if (now - Number(lastAt) >= FAILED_POLLS_EXPIRE_MS) return undefined;
+  return { code: 'messages_unreadable', since, reason: 'every poll of messages has failed since then' };
 }
 
 /**

@@ -13,6 +13,7 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { BLOB_STORE, ENVIRONMENT } from '../tokens.js';
+import { accountReasons } from './account-reasons.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -151,6 +152,49 @@ describe('The health of the gateway', () => {
     ]);
     await gateway.redis.hdel(list, 'listFault', 'listFaultSince');
     await untilReady('ok');
+  });
+
+  it('is degraded after polls of messages have failed for one minute without a success', async () => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
+    const failedPolls = (secondsAgo: number, lastSecondsAgo: number, failures: number): Promise<unknown> => {
+      const [failedSince = 0, failedAt = 0] = [secondsAgo, lastSecondsAgo].map(
+        (ago) => Date.now() - ago * 1_000,
+      );
+      return gateway.redis.hset('tidings:{default}:polls:facts', { failedSince, failedAt, failures });
+    };
+    await failedPolls(62, 1, 5);
+    expect((await untilReady('degraded')).reasons).toEqual([
+      expect.stringMatching(/^the messages of 1 account cannot be read; .*API key may read messages/),
+    ]);
+    const { readiness } = (await (await gateway.fetch('/v1/status')).json()) as Record<string, object>;
+    const accounts = [
+      { account: 'default', code: 'messages_unreadable', since: expect.any(String) as unknown },
+    ];
+    expect(readiness).toMatchObject({ accounts });
+
+    const codes = async (polling = true): Promise<string[]> =>
+      (await accountReasons(gateway.redis, 'tidings', { id: 'default', polling }, Date.now())).map(
+        ({ code }) => code,
+      );
+    expect(await codes(false)).toEqual([]);
+    await gateway.redis.hset('tidings:{default}:upstream', 'unavailableSince', Date.now());
+    expect(await codes()).toEqual(['upstream_down', 'messages_unreadable']);
+    await gateway.redis.del('tidings:{default}:upstream');
+    const list = { listFault: 'upstream answered 404', listFaultSince: 1_000 };
+    await gateway.redis.hset('tidings:{default}:contact-list', list);
+    expect(await codes()).toEqual(['contact_list_unreadable']);
+    await gateway.redis.del('tidings:{default}:contact-list');
+    for (const [secondsAgo, lastSecondsAgo, failures] of [
+      [59, 0, 100],
+      [600, 0, 4],
+      // An outage began less than a minute after the first failure.
+      [600, 541, 100],
+      // The account is no longer polled.
+      [3_600, 901, 100],
+    ] as const) {
+      await failedPolls(secondsAgo, lastSecondsAgo, failures);
+      expect(await codes()).toEqual([]);
+    }
   });
 
   it('is degraded while suspiciously many contacts are missing, until the deletions are confirmed', async () => {

@@ -9,6 +9,7 @@ import {
   type PollQueue,
   type PollOutcome,
 } from '../poll/poll-queue.js';
+import { pollStatisticsRedisKey } from '../delay/redis-poll-report.js';
 import { RedisPollClaimer } from './redis-poll-claimer.js';
 import { parseNextDueTime, pollQueueRedisKeys } from './redis-poll-queue-keys.js';
 
@@ -57,7 +58,7 @@ export class RedisPollQueue implements PollQueue {
     const keys = accountKeys(this.prefix, account);
     const { dueIn, nextDue } = (await endClaimScript.run(
       this.redis,
-      { contact: keys('c', contactId), ...pollQueueRedisKeys(keys) },
+      { contact: keys('c', contactId), facts: pollStatisticsRedisKey(keys), ...pollQueueRedisKeys(keys) },
       {
         kind,
         id: contactId,

@@ -14,6 +14,8 @@ const REMEDIES = {
     'set the base address of the messaging service: UPSTREAM_BASE_URL, or PATCH /v1/accounts/{id}',
   contact_list_unreadable:
     'check that the upstream base address ends with the path of the API, for example /v1',
+  messages_unreadable:
+    'check that the messaging service answers GET /contacts/{id}/messages and that its API key may read messages; the logs of the workers show why each poll failed',
   contacts_vanished:
     'check that the messaging service lists all contacts; if the contacts were deleted on purpose, call POST /v1/accounts/{id}/confirm-deletions',
   messages_vanished:

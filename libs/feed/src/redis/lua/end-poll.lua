@@ -4,6 +4,7 @@
 -- @key leases         Hash from `head:<id>` or `deep:<id>` to its lease.
 -- @key leased         Sorted set of the same members by the ends of their leases, in ms.
 -- @key contact        Hash of the contact's record.
+-- @key facts          Hash of the statistics of the account's polls.
 -- @arg kind           'head' or 'deep'.
 -- @arg id             The contact's id.
 -- @arg lease          Id of the lease.
@@ -27,6 +28,19 @@ local function due_in(ms)
   redis.call('ZADD', set, 'XX', string.format('%d', now + ms), id)
   return with_next_due({ms}, SETS)
 end
+-- Records in `facts` that a poll of the newest messages failed, perhaps because its failure, or that of another poll,
+-- started an outage before the poll read a shorter page. The next commit of any contact deletes these fields:
+-- `failedSince` and `failedAt`, times of the first and the last of the failed polls, in ms; `failedContact`, contact of
+-- the last one; `failures`, their number. Failures of one contact in a row count as one, because the others may not be
+-- due, unless the account has no other contact.
+local function note_failed_poll()
+  local since, failed_contact = unpack(redis.call('HMGET', facts, 'failedSince', 'failedContact'))
+  -- If Redis' clock was set back, the time may be in the future.
+  if not since or tonumber(since) > now then redis.call('HSET', facts, 'failedSince', whole(now), 'failures', 0) end
+  if failed_contact ~= id or redis.call('ZCARD', due) == 1 then redis.call('HINCRBY', facts, 'failures', 1) end
+  redis.call('HSET', facts, 'failedAt', whole(now), 'failedContact', id)
+end
+if kind == 'head' and (outcome == 'failed' or outcome == 'postponed') then note_failed_poll() end
 if outcome == 'done' then
   redis.call('HDEL', contact, field)
   if old and tonumber(redis.call('ZSCORE', set, id)) == old then

@@ -7,9 +7,10 @@
 -- when a poll contradicts them, for example after a clock was set.
 --
 -- Fields of `facts`: `low` and `high`, bounds of the difference in ms (upstream minus Redis), and `at`, the time of
--- these bounds; `min` and `max`, bounds of the polling interval; `skipped`, number of skipped elements. Fields of a
--- slot: the number of a bucket -> number of delays; `estimated` -> number of these delays that are estimated from the
--- schedule; `late` -> number of messages older than a day, which are in no bucket.
+-- these bounds; `min` and `max`, bounds of the polling interval; `skipped`, number of skipped elements. While polls
+-- fail and none succeeds, there are also the fields that `end-poll.lua` describes. Fields of a slot: the
+-- number of a bucket -> number of delays; `estimated` -> number of these delays that are estimated from the schedule;
+-- `late` -> number of messages older than a day, which are in no bucket.
 -- @constant FIRST_DELAY_BUCKET_MAX_MS    Upper bound of the first bucket, in ms.
 -- @constant DELAY_BUCKET_WIDTH_RATIO      Ratio of the bounds of two buckets.
 -- @constant LAST_DELAY_BUCKET_INDEX       Number of the last bucket.
@@ -72,7 +73,9 @@ end
 -- the detection delays as texts in ms.
 local function record_report(facts, slot, first)
   local now, from, date = now_ms(), tonumber(ARGV[first]), tonumber(ARGV[first + 1])
-  local known = redis.call('HMGET', facts, 'low', 'high', 'at', 'min', 'max')
+  local known = redis.call('HMGET', facts, 'low', 'high', 'at', 'min', 'max', 'failedSince')
+  -- A commit of an earlier build leaves these fields, so that they stay until the next commit of this build.
+  if known[6] then redis.call('HDEL', facts, 'failedSince', 'failedAt', 'failedContact', 'failures') end
   if known[4] ~= ARGV[first + 2] or known[5] ~= ARGV[first + 3] then
     redis.call('HSET', facts, 'min', ARGV[first + 2], 'max', ARGV[first + 3])
   end
