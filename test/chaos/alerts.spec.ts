@@ -216,6 +216,18 @@ const FAULTS: Fault[] = [
     },
   },
   {
+    alert: 'TidingsPollsFail',
+    cause: async () => {
+      await product.simulate('faults', {
+        ...{ match: { method: 'GET', path: '/messages\\?' }, fault: { kind: 'status', status: 500 } },
+        times: 'always',
+      });
+    },
+    cure: async () => {
+      await product.simulate('faults/clear');
+    },
+  },
+  {
     alert: 'TidingsErrors',
     cause: async () => {
       await product.simulator.stop('SIGKILL');

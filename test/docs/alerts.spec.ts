@@ -129,6 +129,18 @@ async function requireAlerts(
     ]);
   });
 
+  it('report that most polls fail, although a few succeed', async () => {
+    const series = (failed: number, done: number): InputSeries[] =>
+      Object.entries({ failed, postponed: 1, done }).map(([result, aMinute]) => ({
+        series: `tidings_polls_total{instance="a:3001",kind="head",result="${result}"}`,
+        values: `0+${aMinute}x10`,
+      }));
+    await requireAlerts(series(8, 10), 'TidingsPollsFail', []);
+    await requireAlerts(series(10, 10), 'TidingsPollsFail', [
+      { labels: { severity: 'warning' }, summary: 'More than half of the polls of contacts fail.' },
+    ]);
+  });
+
   it('name an account with an unavailable messaging service that is among the first 100', async () => {
     const series = [{ series: 'tidings_upstream_up{instance="a:3000",account="acc_1"}', values: '0x10' }];
     await requireAlerts(series, 'TidingsUpstreamUnavailable', [

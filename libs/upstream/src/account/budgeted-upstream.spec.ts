@@ -197,7 +197,7 @@ describe('requests for an account whose upstream is down', () => {
 
   it('are no longer sent after five failures; the outage is recorded with what the last of these requests was for, unless it was for the contact list, as probes are', async () => {
     const requestsOf = (one: BudgetedUpstream): Record<string, () => Promise<unknown>> => ({
-      post: () => one.post('a', send),
+      post: () => postOne(one),
       messages: () => one.listMessages('a', 'c', 1, 20, MORE),
       contacts: () => one.listContacts('a', MORE, reader),
     });
