@@ -11,6 +11,13 @@ import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
  */
 const RECORD_RETRY_MS = 250;
 
+/**
+ * Time for which the attempts of a delivery itself must have failed until it disables its endpoint, in milliseconds. An
+ * endpoint that gets few events may have failed long ago and may be restarting now, so that the next retry succeeds.
+ * The time is far shorter than the retry schedule: the event of a delivery may leave the log before its last retry.
+ */
+const MIN_OWN_FAILURE_MS = 3_600_000;
+
 /** Disables endpoints that replied 410 Gone, and endpoints whose attempts have all failed for too long. */
 export class FailingEndpointDisabler {
   /** @param disableAfterMs time for which all attempts must have failed, in milliseconds */
@@ -54,7 +61,7 @@ export class FailingEndpointDisabler {
    */
   async endIfFailing(
     account: string,
-    endpoint: EndpointForDelivery,
+    endpoint: Pick<EndpointForDelivery, 'id' | 'url'>,
     delivery: ClaimedDelivery,
     result: AttemptResult,
     settled: SettlementResult,
@@ -73,12 +80,11 @@ export class FailingEndpointDisabler {
   /**
    * Disables an endpoint whose attempts have all failed for too long. Returns true if the endpoint was disabled because
    * of the given attempt. Also returns true after the reply 410 Gone: {@link disableGone} has then already disabled
-   * the endpoint. A delivery that has only begun to fail disables nothing: an endpoint that gets few events may have
-   * failed long ago and may be restarting now, so that the next retry succeeds.
+   * the endpoint. A delivery that has only begun to fail disables nothing; see {@link MIN_OWN_FAILURE_MS}.
    */
   private async disableIfFailing(
     account: string,
-    { id, url }: EndpointForDelivery,
+    { id, url }: Pick<EndpointForDelivery, 'id' | 'url'>,
     delivery: ClaimedDelivery,
     { attempt, decision }: AttemptResult,
     { failingMs }: SettlementResult,
@@ -93,7 +99,7 @@ export class FailingEndpointDisabler {
     return this.endpoints.disable(account, id, reason, { url, failingMs: this.disableAfterMs });
   }
 
-  /** True if the attempts of a delivery itself have failed for as long as those of an endpoint that is disabled. */
+  /** True if the attempts of a delivery itself have failed for {@link MIN_OWN_FAILURE_MS}, or for the configured time. */
   private async hasFailedForLong(
     account: string,
     { id, attempts: earlier }: ClaimedDelivery,
@@ -101,6 +107,9 @@ export class FailingEndpointDisabler {
   ): Promise<boolean> {
     const attempts = (await this.store.find(account, id))?.attempts ?? [];
     const [first] = attempts.slice(-(earlier + 1));
-    return first !== undefined && Date.parse(at) - Date.parse(first.at) >= this.disableAfterMs;
+    return (
+      first !== undefined &&
+      Date.parse(at) - Date.parse(first.at) >= Math.min(this.disableAfterMs, MIN_OWN_FAILURE_MS)
+    );
   }
 }
