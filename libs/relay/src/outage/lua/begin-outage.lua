@@ -14,6 +14,10 @@
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/probe-wait.lua"
 
+-- Maximum number of relapses that count after failed POSTs. Polls are held too, although messages may be readable, so
+-- these outages must stay short: the wait grows to 4 s.
+local MAX_POST_RELAPSES = 3
+
 redis.call('HSET', upstream, 'reason', reason)
 if redis.call('HSETNX', upstream, 'unavailableSince', since) == 0 then
   if kind ~= 'away' then redis.call('HSET', upstream, 'kind', kind) end
@@ -21,6 +25,7 @@ if redis.call('HSETNX', upstream, 'unavailableSince', since) == 0 then
 end
 -- If upstream answers the probes but not the requests that come after them, the waits grow over all these outages.
 local count = tonumber(redis.call('GET', relapses) or 0)
+if kind == 'away' and request == 'post' then count = math.min(count, MAX_POST_RELAPSES) end
 redis.call('HSET', upstream, 'kind', kind, 'request', request, 'relapses', count, 'probes', count,
   'probeAt', whole(now_ms() + wait_before_probe(count)))
 redis.call('HDEL', upstream, 'recoveredAt')
