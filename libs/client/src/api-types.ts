@@ -411,7 +411,7 @@ export type CreatedWebhook = {
      */
     lastSuccessAt: string | null;
     /**
-     * No attempt begins before this time, because the receiver requested a pause with status 429 and `Retry-After`, or is overloaded. A request that sets `enabled` to true ends the pause. Null if the webhook is not paused.
+     * No attempt begins before this time, because the receiver requested a pause with status 429 and `Retry-After`, or is overloaded. A `PATCH` with only `"enabled": true` ends the pause. Null if the webhook is not paused.
      */
     pausedUntil: string | null;
     /**
@@ -456,7 +456,7 @@ export type Webhook = {
      */
     lastSuccessAt: string | null;
     /**
-     * No attempt begins before this time, because the receiver requested a pause with status 429 and `Retry-After`, or is overloaded. A request that sets `enabled` to true ends the pause. Null if the webhook is not paused.
+     * No attempt begins before this time, because the receiver requested a pause with status 429 and `Retry-After`, or is overloaded. A `PATCH` with only `"enabled": true` ends the pause. Null if the webhook is not paused.
      */
     pausedUntil: string | null;
     /**
@@ -506,7 +506,7 @@ export type WebhookChanges = {
      */
     ordered?: boolean;
     /**
-     * Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. For a webhook that is enabled, this ends a pause (`pausedUntil`). Set `enabled` to false to stop deliveries. When a webhook is disabled, its pending deliveries end with the status `failed`, and the events of its pending deliveries count as missed.
+     * Set `enabled` to true to resume the delivery of new events; missed events can then be replayed. For a webhook that is enabled, a request with this field alone ends a pause (`pausedUntil`). Set `enabled` to false to stop deliveries. When a webhook is disabled, its pending deliveries end with the status `failed`, and the events of its pending deliveries count as missed.
      */
     enabled?: boolean;
 };

@@ -333,10 +333,11 @@ describe('a webhook that is paused by a Retry-After', () => {
     expect(await pausedUntil(paused.id)).toBeUndefined();
   });
 
-  it('is attempted at once when a request sets `enabled` to true, and not after any other change', async () => {
+  it('is attempted at once when a request sets only `enabled` to true, and not after any other change', async () => {
     const paused = await ByHand.of(2);
     await paused.settle(await paused.claim(1), 'slower', { pauseMs: hour });
     await on.harness.endpoints.change(ACCOUNT, paused.id, { description: 'x', maxConcurrency: 5 });
+    await on.harness.endpoints.change(ACCOUNT, paused.id, { description: 'x', enabled: true });
     expect((await paused.claim()).deliveries).toEqual([]);
     await on.harness.endpoints.change(ACCOUNT, paused.id, { enabled: true });
     expect(await pausedUntil(paused.id)).toBeUndefined();

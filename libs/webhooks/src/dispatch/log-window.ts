@@ -10,6 +10,12 @@ import {
 /** Max number of events that are read from the event log at once. */
 const PAGE_SIZE = 500;
 
+/**
+ * Time after the end of a window for which events are still read, in milliseconds. Until Redis' clock has caught up with
+ * the time from which it was set back, the positions of events are later than their times by up to this step.
+ */
+const MAX_CLOCK_STEP_MS = 7_200_000;
+
 /** A span of time in milliseconds since 1970. `since` is inclusive, `until` is exclusive. */
 export interface TimeWindow {
   since: number;
@@ -17,9 +23,9 @@ export interface TimeWindow {
 }
 
 /**
- * Yields the events of a time window page by page, oldest first. Reads on to the end of the log: if Redis' clock was
- * set back, events after `until` by their position may be before `until` by their time. Events that are recorded after
- * the call are not included.
+ * Yields the events of a time window page by page, oldest first. If Redis' clock was set back by at most two hours,
+ * yields also those events that are after `until` by their position, but before `until` by their time. Events that are
+ * recorded after the call are not included.
  * @param lastPosition if given, the events after this position are not included either
  */
 export async function* readEventsInTimeWindow(
@@ -37,6 +43,12 @@ export async function* readEventsInTimeWindow(
     const here = page.events.filter(({ position }) => !isLogPositionBefore(last, position));
     yield here.filter(({ timestamp }) => Date.parse(timestamp) >= since && Date.parse(timestamp) < until);
     if (!page.hasMore || here.length < page.events.length) return;
+    const lastRead = page.events.at(-1)?.position;
+    if (
+      lastRead !== undefined &&
+      isLogPositionBefore(lastPositionBefore(until + MAX_CLOCK_STEP_MS), lastRead)
+    )
+      return;
     after = page.next;
   }
 }

@@ -69,6 +69,8 @@ export class EndpointManager implements EndpointRegistry {
 
   async change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined> {
     const { url, headers, ...plain } = changes;
+    // A client that writes all fields again and again must not end each pause that the receiver requested.
+    const endsPause = plain.enabled === true && Object.keys(changes).length === 1;
     const checked = url === undefined ? {} : { url: await this.destinations.check(url) };
     const sealed =
       headers === undefined ? {} : { sealedHeaders: encryptHeaders(headers ?? {}, id, this.cipher) };
@@ -83,7 +85,7 @@ export class EndpointManager implements EndpointRegistry {
         // If the caller sets `enabled`, the reason why Tidings disabled the webhook no longer applies.
         disabledReason: plain.enabled === undefined ? before.disabledReason : null,
       }),
-      plain.enabled === true,
+      endsPause,
     );
     if (changed === undefined) return undefined;
     if (!changed.enabled) await this.endPending(account, id);
