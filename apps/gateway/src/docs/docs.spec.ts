@@ -123,6 +123,8 @@ describe('The OpenAPI document', () => {
       'updatedAt',
       'failingSince',
       'lastSuccessAt',
+      'pausedUntil',
+      'waitingSince',
       'pending',
     ];
     const settable = fieldsOf('Webhook').filter((name) => !readOnly.includes(name));

@@ -58,7 +58,7 @@ export async function accountReasons(
 ): Promise<(AccountReason & { code: AccountCode })[]> {
   const keys: AccountKeys = accountKeys(prefix, account);
   const [outageFields, listFields, pollFields, suspects, lanes] = await Promise.all([
-    redis.hmget(keys('upstream'), 'unavailableSince', 'kind', 'reason'),
+    redis.hmget(keys('upstream'), 'unavailableSince', 'kind', 'reason', 'request'),
     redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince', 'suspectSince', 'believedAt'),
     redis.hmget(keys('polls', 'facts'), 'failedSince', 'failedAt', 'failures'),
     redis.hvals(keys('suspects')),
@@ -68,7 +68,10 @@ export async function accountReasons(
   const isListUsed = usesContactList({ polling }, { lanes: { count: lanes } });
   const list = outage === undefined && isListUsed ? listProblemOf(listFields, suspects, now) : undefined;
   const isListReadable = list?.code !== 'contact_list_unreadable';
-  const messages = polling && isListReadable ? failedPollsOf(pollFields, now) : undefined;
+  // An outage of everything explains that polls fail. An outage that began with reads of messages does not: the rest may
+  // work.
+  const isExplained = outage !== undefined && outageFields[3] !== 'messages';
+  const messages = polling && isListReadable && !isExplained ? failedPollsOf(pollFields, now) : undefined;
   return [outage, list, messages].flatMap((problem) =>
     problem === undefined ? [] : [{ account, ...problem, since: readable(problem.since) }],
   );

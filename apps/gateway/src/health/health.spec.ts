@@ -177,7 +177,9 @@ describe('The health of the gateway', () => {
         ({ code }) => code,
       );
     expect(await codes(false)).toEqual([]);
-    await gateway.redis.hset('tidings:{default}:upstream', 'unavailableSince', Date.now());
+    await gateway.redis.hset('tidings:{default}:upstream', { unavailableSince: Date.now(), request: '' });
+    expect(await codes()).toEqual(['upstream_down']);
+    await gateway.redis.hset('tidings:{default}:upstream', 'request', 'messages');
     expect(await codes()).toEqual(['upstream_down', 'messages_unreadable']);
     await gateway.redis.del('tidings:{default}:upstream');
     const list = { listFault: 'upstream answered 404', listFaultSince: 1_000 };

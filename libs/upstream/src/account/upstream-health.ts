@@ -39,7 +39,7 @@ export interface UpstreamHealth {
    * reason. Also replaces its kind, unless the new kind is `away`.
    *
    * An outage that begins soon after another one is a relapse, and each relapse lasts longer until its first probe. An
-   * outage of the kind `away` is no relapse if a request has succeeded since; see {@link recordSuccess}.
+   * outage after one of the kind `away` is no relapse if a request has succeeded since; see {@link recordSuccess}.
    * @param request what the last of the failed requests was for; absent for the contact list
    */
   recordOutage(
