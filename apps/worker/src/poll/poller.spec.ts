@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type {
   ClaimedPoll,
@@ -223,6 +224,23 @@ describe('a worker that polls an account with contacts due for polling', () => {
     for (let read = 0; read < 6; read += 1) contacts.endRead(`c_${read}`);
     await eventually('more contacts are claimed', () => steps.length > 4);
     expect(steps[4]).toBe(6);
+  });
+
+  it('never has more reads than the maximum, even if many accounts claim at once and the claims are answered late', async () => {
+    contacts = new FakeQueue(Array.from({ length: 300 }, (_, n) => [`c_${n}`, 'head']));
+    const claim = contacts.claim.bind(contacts);
+    contacts.claim = async () => {
+      await nextTurn();
+      return claim();
+    };
+    poller = contacts.poller(20);
+    for (let account = 0; account < 30; account += 1) poller.check(`acc_${account}`);
+    for (const maximum of [20, 40, 60, 80]) {
+      await eventually('every slot is used', () => contacts.started.length >= maximum);
+      await settle();
+      expect(contacts.started).toHaveLength(maximum);
+      contacts.endAll();
+    }
   });
 
   it('also reads the older messages of a contact if the poll queue requests a deep read', async () => {

@@ -165,7 +165,7 @@ export class Poller {
       const wanted = Math.min(claims, slots);
       const { reply, count } = isIdle
         ? { reply: nextDue, count: 0 }
-        : await this.claimAndBegin(account, rate, wanted);
+        : await this.reads.whileClaiming(wanted, () => this.claimAndBegin(account, rate, wanted));
       // As long as every claim finds a contact, the next claims are twice as many.
       claims = count === wanted ? Math.min(2 * claims, MAX_CLAIMS) : 1;
       if ('waitMs' in reply)

@@ -41,3 +41,24 @@ describe('the leases of running reads', () => {
     expect(running.has('a')).toBe(false);
   });
 });
+
+describe('the slots of reads', () => {
+  it('are taken by claims until these are answered or fail, so that concurrent claims start no more reads than there are slots', async () => {
+    const running = new RunningReads(
+      10,
+      { renew: () => Promise.resolve([]) },
+      createLogger('test', 'silent'),
+    );
+    const ends: ((result: undefined | Promise<never>) => void)[] = [];
+    const claim = (): Promise<undefined> =>
+      running.whileClaiming(4, () => new Promise((end) => ends.push(end)));
+    const claims = [claim(), claim()];
+    expect(running.freeSlots('a')).toBe(1);
+    ends[0]?.(undefined);
+    await claims[0];
+    expect(running.freeSlots('a')).toBe(3);
+    ends[1]?.(Promise.reject(new Error('Redis is away')));
+    await expect(claims[1]).rejects.toThrow('Redis is away');
+    expect(running.freeSlots('a')).toBe(5);
+  });
+});

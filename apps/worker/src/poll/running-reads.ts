@@ -11,7 +11,7 @@ export interface RunningRead {
 
 /**
  * Counts the running reads of this process per account, limits their number, and renews their leases with one
- * call per account.
+ * call per account. A claim that is not answered yet takes the slot of the read that it may start.
  *
  * An account never has more running reads than there are free slots. Slots therefore remain for other
  * accounts when many upstreams hang.
@@ -21,6 +21,8 @@ export class RunningReads {
   private readonly tasks = new Set<Promise<unknown>>();
   private readonly renewing = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
+  /** Number of slots taken by claims that are not answered yet. */
+  private claiming = 0;
 
   /** @param slots maximum number of reads over all accounts */
   constructor(
@@ -34,7 +36,17 @@ export class RunningReads {
   freeSlots(account: string): number {
     const ofAccount = this.accounts.get(account)?.size ?? 0;
     // Each further read takes a slot, and may not leave fewer free slots than the account then uses.
-    return Math.ceil((this.slots - this.tasks.size - ofAccount) / 2);
+    return Math.ceil((this.slots - this.claiming - this.tasks.size - ofAccount) / 2);
+  }
+
+  /** Takes `count` slots while `claim` runs, which starts the reads that were claimed. */
+  async whileClaiming<T>(count: number, claim: () => Promise<T>): Promise<T> {
+    this.claiming += count;
+    try {
+      return await claim();
+    } finally {
+      this.claiming -= count;
+    }
   }
 
   /** Returns true if the account has a running read. */
