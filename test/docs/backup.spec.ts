@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
 import { access, chmod, chown, mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,6 +20,9 @@ if (!CAN_RUN)
 /** In a container, Redis has no rights but those of its own user, which only root can imitate. */
 const SETPRIV = process.getuid?.() === 0 ? findProgram('setpriv') : undefined;
 const USER_OF_REDIS = 65_534;
+
+/** What docs/operations.md runs in a gateway to back up the files. */
+const [, COMMAND_OF_FILES = ''] = / gateway (sh -c '[^']*') > /.exec(read('docs/operations.md')) ?? [];
 
 /** What docs/operations.md runs in the container of Redis, with the file that the operator's shell opens. */
 const COMMANDS = [...read('docs/operations.md').matchAll(/ redis (sh -e?c '[^']*'(?: [<>] \S+)?)/g)].map(
@@ -122,5 +126,26 @@ async function requireFormerData(): Promise<void> {
     await mkdir(join(folder, 'backup/dump.rdb'));
     await expect(restore()).rejects.toThrow();
     await requireFormerData();
+  });
+});
+
+// The image has GNU tar, as Linux machines do.
+(process.platform === 'linux' ? describe : describe.skip)('the backup of files under Docker Compose', () => {
+  it('succeeds if files are removed meanwhile', async () => {
+    const files = ['a', 'b', 'c'].map((name) => join(data, name));
+    for (const file of files) await writeFile(file, Buffer.alloc(4_000_000));
+    const tar = spawn('/bin/sh', ['-c', COMMAND_OF_FILES.replace('/app/.data/blobs', data)], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const ended = once(tar, 'close');
+    // The rest of the files is not read yet: the pipe is full.
+    await once(tar.stdout, 'readable');
+    for (const file of files) await rm(file);
+    tar.stdout.resume();
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it('fails if the files cannot be read', async () => {
+    await expect(run(COMMAND_OF_FILES.replace('/app/.data/blobs', join(folder, 'none')))).rejects.toThrow();
   });
 });
