@@ -332,6 +332,16 @@ describe('a command that follows events', () => {
   );
 });
 
+describe('the list of webhooks', () => {
+  it('shows no pause and no waiting events beside a gateway of an earlier build, which omits both', async () => {
+    const older = { id: 'whk_1', url: 'http://a.example/', enabled: true, eventTypes: null, pending: 3 };
+    const webhooks = [{ ...older, disabledReason: null, failingSince: null, lastSuccessAt: null }];
+    answer = (_, response) => response.end(JSON.stringify({ webhooks }));
+    const { stdout } = await run('webhooks');
+    expect(stdout).toMatch(/whk_1 +ok +3 +- +all /);
+  });
+});
+
 describe('a command whose address leads to another service', () => {
   it.each([
     [['sends'], '{}'],

@@ -101,6 +101,22 @@ withChromium('on the pages of webhooks in the console,', () => {
     });
   });
 
+  it('a gateway of an earlier build, which omits pauses and waiting events, leads to no notice of them', async () => {
+    const { id } = await add({ description: 'Older' });
+    await withConsole('/console/webhooks', async (page) => {
+      await page.route(`**/v1/webhooks/${id}`, async (route) => {
+        const response = await route.fetch();
+        const json: object = { ...((await response.json()) as Webhook), pending: 3 };
+        for (const field of ['pausedUntil', 'waitingSince']) Reflect.deleteProperty(json, field);
+        await route.fulfill({ response, json });
+      });
+      await page.getByRole('link', { name: 'Older' }).click();
+      const notice = page.getByRole('region', { name: 'State' });
+      await notice.getByText('3 deliveries are pending.').waitFor();
+      expect(await notice.innerText()).not.toMatch(/paused|Further events/);
+    });
+  });
+
   it('pending deliveries can be retried early, one by one or all together', async () => {
     await product.worker.stop();
     await product.startWorker({ WEBHOOK_RETRY_SCHEDULE_SECONDS: '600,600' });

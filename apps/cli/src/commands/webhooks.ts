@@ -172,8 +172,9 @@ async function listWebhooks(context: CommandContext): Promise<undefined> {
       { title: 'STATE', value: stateOf },
       {
         title: 'PENDING',
+        // A gateway of an earlier build omits `waitingSince` and `pausedUntil`.
         value: ({ pending, waitingSince }) =>
-          waitingSince === null ? pending : `${pending}, more since ${ago(waitingSince)}`,
+          typeof waitingSince === 'string' ? `${pending}, more since ${ago(waitingSince)}` : pending,
       },
       { title: 'LAST SUCCESS', value: ({ lastSuccessAt }) => ago(lastSuccessAt) },
       { title: 'TYPES', value: ({ eventTypes }) => eventTypes?.join(', ') ?? 'all' },
@@ -186,7 +187,7 @@ async function listWebhooks(context: CommandContext): Promise<undefined> {
 function stateOf({ enabled, disabledReason, failingSince, pausedUntil }: Webhook): string {
   if (!enabled) return disabledReason === null ? 'disabled' : `disabled: ${disabledReason}`;
   const state = failingSince === null ? 'ok' : `failing since ${ago(failingSince)}`;
-  return pausedUntil === null ? state : `${state}, paused until ${pausedUntil}`;
+  return typeof pausedUntil === 'string' ? `${state}, paused until ${pausedUntil}` : state;
 }
 
 function pathOf(id: string): string {

@@ -34,14 +34,17 @@ const TONES: Readonly<Record<WebhookState, string>> = {
   new: '',
 };
 
-/** Says in a sentence what the webhook does and why, with the button that helps. */
+/**
+ * Says in a sentence what the webhook does and why, with the button that helps. A gateway of an earlier build omits
+ * `pausedUntil` and `waitingSince`.
+ */
 export function WebhookNotice(props: NoticeProps): JSX.Element {
   const { webhook, missedSince, actions } = props;
   const state = stateOf(webhook);
   return (
     <section class={`notice ${TONES[state]}`} aria-label="State">
       <Sentence state={state} {...props} />
-      {webhook.enabled && webhook.pausedUntil !== null && (
+      {webhook.enabled && typeof webhook.pausedUntil === 'string' && (
         <Advice buttons={<ActionButton action={actions.endPause}>End the pause</ActionButton>}>
           The webhook is paused, because its receiver asked for fewer requests. The next attempt begins{' '}
           <DueTime at={webhook.pausedUntil} />.
@@ -165,7 +168,7 @@ function Pending({ webhook }: { webhook: Webhook }): JSX.Element | null {
       <a href={deliveriesHref(webhook.id, 'pending')}>
         {countText(webhook.pending, 'delivery is', 'deliveries are')} pending.
       </a>
-      {webhook.waitingSince !== null && (
+      {typeof webhook.waitingSince === 'string' && (
         <>
           {' '}
           Further events wait in the event log. The oldest was recorded <Time at={webhook.waitingSince} />.
