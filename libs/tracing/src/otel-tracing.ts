@@ -9,12 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import {
-  detectResources,
-  resourceAttributesEnvDetector,
-  resourceFromAttributes,
-  serviceNameEnvDetector,
-} from '@opentelemetry/resources';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import {
   type CommonEnvironment,
@@ -68,7 +63,7 @@ export class OtelTracing implements Tracing {
         'service.namespace': 'tidings',
         'service.instance.id': name,
         ...(version === undefined ? {} : { 'service.version': version }),
-      }).merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] })),
+      }).merge(detectResources({ detectors: [envDetector] })),
       spanProcessors: [new BatchSpanProcessor({ exporter: loggedExporter(exporter, logger) })],
     });
     this.tracer = this.provider.getTracer('tidings', version);
