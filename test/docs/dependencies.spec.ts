@@ -3,8 +3,8 @@ import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
 import { ROOT } from './pages.js';
 
-it('every package of the lock file supports the Node.js version that runs this test, in CI the oldest supported one', async () => {
+it('every package of the lock file supports the Node.js version that runs this test', async () => {
   const args = ['ci', '--dry-run', '--engine-strict', '--offline', '--ignore-scripts'];
-  const { stderr } = await promisify(execFile)('npm', args, { cwd: ROOT });
+  const { stderr } = await promisify(execFile)('npm', args, { cwd: ROOT, timeout: 60_000 });
   expect(stderr).not.toContain('EBADENGINE');
 });

@@ -70,7 +70,8 @@ export async function accountReasons(
   const isListReadable = list?.code !== 'contact_list_unreadable';
   // An outage of everything explains that polls fail. An outage that began with reads of messages does not: the rest may
   // work.
-  const isExplained = outage !== undefined && outageFields[3] !== 'messages';
+  const [, , , failedRequest] = outageFields;
+  const isExplained = outage !== undefined && failedRequest !== 'messages';
   const messages = polling && isListReadable && !isExplained ? failedPollsOf(pollFields, now) : undefined;
   return [outage, list, messages].flatMap((problem) =>
     problem === undefined ? [] : [{ account, ...problem, since: readable(problem.since) }],

@@ -28,8 +28,8 @@ local function due_in(ms)
   redis.call('ZADD', set, 'XX', string.format('%d', now + ms), id)
   return with_next_due({ms}, SETS)
 end
--- Records in `facts` that a poll of the newest messages failed, perhaps because its failure, or that of another poll,
--- started an outage before the poll read a shorter page. The next commit of any contact deletes these fields:
+-- Records in `facts` that a poll of the newest messages failed. A postponed poll counts too: while messages cannot be
+-- read, outages interrupt most polls before these fail. The next commit of any contact deletes these fields:
 -- `failedSince` and `failedAt`, times of the first and the last of the failed polls, in ms; `failedContact`, contact of
 -- the last one; `failures`, their number. Failures of one contact in a row count as one, because the others may not be
 -- due, unless the account has no other contact.
