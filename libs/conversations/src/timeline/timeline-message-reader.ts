@@ -144,8 +144,7 @@ export class TimelineMessageReader {
     try {
       const reading = await this.advanced(call, shape);
       // If all messages fit on one page, they are not kept in memory: each call reads the page again.
-      if (reading.isComplete && reading.messages.size < shape.fullPage)
-        this.readings.drop(account, contactId);
+      if (reading.isComplete && reading.size < shape.fullPage) this.readings.drop(account, contactId);
       if (!reading.isComplete) {
         const edge = cursor.position ?? TIMELINE_START;
         const attempts = (cursor.attempts ?? 0) + 1;
@@ -230,22 +229,14 @@ function isOrdered(shape: ListShape): shape is OrderedShape {
  * Returns messages of a completely read list: the newest ones that are older than the position `from`. Returns more
  * messages than `limit`, because the caller leaves out messages that are not committed.
  */
-function slice(
-  { messages }: UnsortedMessageListReader,
-  from: Position | undefined,
-  limit: number,
-): MessagesFound {
-  const older = [...messages.values()]
-    .map((message): PlacedMessage => ({
-      message,
-      position: { at: message.timestamp ?? -Infinity, id: message.id },
-    }))
-    .filter(({ position }) => from === undefined || comparePositions(position, from) < 0)
-    .sort((a, b) => comparePositions(b.position, a.position));
-  const found = older.slice(0, 2 * limit + 20);
+function slice(reading: UnsortedMessageListReader, from: Position | undefined, limit: number): MessagesFound {
+  const all = reading.newestFirst();
+  const start =
+    from === undefined ? 0 : all.findIndex(({ position }) => comparePositions(position, from) < 0);
+  const found = start < 0 ? [] : all.slice(start, start + 2 * limit + 20);
   return {
     messages: found,
-    edge: found.length < older.length ? found.at(-1)?.position : undefined,
+    edge: start + found.length < all.length ? found.at(-1)?.position : undefined,
     cursorFieldsAt: () => ({ hasNoOrder: true }),
     isUnavailable: false,
   };

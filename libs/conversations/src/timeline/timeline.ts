@@ -216,7 +216,9 @@ export class Timeline<S> {
     for (const { message } of sends.values()) {
       if (message === undefined || (message.contactId === contactId && onPage.has(message.messageId)))
         continue;
-      wanted.set(message.contactId, [...(wanted.get(message.contactId) ?? []), message.messageId]);
+      const ids = wanted.get(message.contactId);
+      if (ids === undefined) wanted.set(message.contactId, [message.messageId]);
+      else ids.push(message.messageId);
     }
     const read = new Map<string, ReadonlyMap<string, Committed>>();
     for (const [id, messageIds] of wanted)

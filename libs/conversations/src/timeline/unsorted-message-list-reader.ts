@@ -1,4 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import { comparePositions } from '../position.js';
+import type { PlacedMessage } from './connected-pages.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, type ReadPage } from './ordered-walk.js';
 import type { ListShape, MessageChange, TimelineMessage } from './ports.js';
 
@@ -31,11 +33,13 @@ export class MessageListTooLargeError extends Error {
 
 /** Reads all messages of a contact whose list is unsorted, over several calls, and keeps them in memory. */
 export class UnsortedMessageListReader {
-  readonly messages = new Map<string, TimelineMessage>();
+  private readonly messages = new Map<string, TimelineMessage>();
+  /** Result of {@link newestFirst} for the present messages. Undefined if it was not computed yet. */
+  private sorted: readonly PlacedMessage[] | undefined;
   isComplete = false;
   /** True if there are too many messages to keep them in memory. */
   isTooLarge = false;
-  /** Estimated memory of {@link messages}, in bytes, plus 1, because the cache requires a size above 0. */
+  /** Estimated memory of the messages, in bytes, plus 1, because the cache requires a size above 0. */
   bytes = 1;
   private page = 1;
   private passes = 0;
@@ -52,6 +56,20 @@ export class UnsortedMessageListReader {
    * changes that later events report
    */
   constructor(public cursor: string) {}
+
+  /** Number of messages that were read so far. */
+  get size(): number {
+    return this.messages.size;
+  }
+
+  /** Returns the messages that were read so far, the newest first. Sorts them only if they changed since the last call. */
+  newestFirst(): readonly PlacedMessage[] {
+    this.sorted ??= Array.from(this.messages.values(), (message) => ({
+      message,
+      position: { at: message.timestamp ?? -Infinity, id: message.id },
+    })).sort((a, b) => comparePositions(b.position, a.position));
+    return this.sorted;
+  }
 
   /** Runs `work` once all work from earlier calls of this method has ended. */
   async alone<T>(work: () => Promise<T>): Promise<T> {
@@ -138,6 +156,7 @@ export class UnsortedMessageListReader {
   private put(message: TimelineMessage): void {
     this.remove(message.id);
     this.messages.set(message.id, message);
+    this.sorted = undefined;
     this.bytes += sizeOf(message);
     if (this.bytes <= MAX_CONTACT_BYTES) return;
     this.isTooLarge = true;
@@ -151,6 +170,7 @@ export class UnsortedMessageListReader {
     const found = this.messages.get(id);
     if (found === undefined) return;
     this.messages.delete(id);
+    this.sorted = undefined;
     this.bytes -= sizeOf(found);
   }
 }
