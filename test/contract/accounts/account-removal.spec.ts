@@ -116,7 +116,7 @@ describe.each([
     for (const id of others) expect(await blobs.list(id, '', 10)).toHaveLength(2);
   });
 
-  it('frees the memory of the account also while Redis is full', async () => {
+  it('frees the memory of the account even while Redis is full', async () => {
     await removed('a');
     for (const node of masters()) {
       const used = Number(/^used_memory:(\d+)/m.exec(await node.info('memory'))?.[1]);
@@ -163,7 +163,7 @@ describe.each([
     expect(await blobs.list('a', '', 10)).toEqual([]);
   });
 
-  it('does not free the id while it is not certain that the gateways use the blob store of the worker', async () => {
+  it('keeps the id reserved until it is certain that the gateways use the same blob store as the worker', async () => {
     await removed('a');
     const unshared = new FileBlobStore(join(directory, 'unshared'));
     const removeFrom = async (files: BlobStore, monitor: typeof SHARED): Promise<void> => {

@@ -95,7 +95,7 @@ describe.each([
     expect(await redis.xlen(`${prefix}:{sales}:audit`)).toBe(BOUNDS.maxEntries);
   });
 
-  it('shows entries about webhooks that an earlier build stored with those about admins', async () => {
+  it('also shows the entries about webhooks that an earlier build stored in the Redis stream of the category `admin`', async () => {
     await redis.xadd(`${prefix}:{sales}:audit`, '*', 'entry', JSON.stringify(entryOf('earlier')));
     await log.append('sales', entryOf('later'), 'webhook');
     expect(await shown()).toEqual(['later', 'earlier']);

@@ -24,7 +24,7 @@ describe('the id of a removed account stays reserved', () => {
     expect(maxWorkDuration(variables)).toBeGreaterThan(durationMs);
   });
 
-  it('for longer than a gateway can cache a reply of the account', () => {
+  it('for longer than a gateway can cache what it read from upstream for the account', () => {
     const cached = { ...REQUIRED, READ_CACHE_MS: String(maxWorkDuration()) };
     expect(() => readEnvironment(GatewayEnvironment, cached)).toThrow('READ_CACHE_MS');
   });

@@ -209,7 +209,7 @@ describe.each([
     expect(await revoked()).toEqual([first.session.id, third.session.id]);
   });
 
-  it('end in the order of their last use even if their API key expires before the idle time is over', async () => {
+  it('that exceed the limit end in the order of their last use, even if their API key expires before the idle time is over', async () => {
     const eager = withLimits({ renewMs: 1 });
     const owner = await storedKey(Date.now() + 60_000);
     const made: Awaited<ReturnType<typeof eager.create>>[] = [];
