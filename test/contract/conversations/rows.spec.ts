@@ -365,7 +365,7 @@ describe('a send in a conversation', () => {
     expect(await harness.ownerOf(NUMBER)).toBe(other);
   });
 
-  it('shares its conversation with every phone number of the messages, also of an older one', async () => {
+  it('belongs to a conversation that has the phone numbers of all its messages, even of an old message that is found later', async () => {
     const { harness } = here;
     await here.createKnownContact(1);
     const other = harness.createContact(OTHER_NUMBER);
@@ -487,7 +487,7 @@ describe('the list of conversations', () => {
     expect(await amongSome([])).toEqual([]);
   });
 
-  it('finds a conversation by a frequent word only while it is among the latest, and by a rare word however old it is', async () => {
+  it('finds a conversation by a frequent word only while the conversation is among the latest, and by a rare word at any age of the conversation', async () => {
     const { harness } = here;
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) {
@@ -512,7 +512,7 @@ describe('the list of conversations', () => {
     expect(await search('zuse', 0)).toEqual([]);
   });
 
-  it('has as search words of a conversation only the phone numbers in its contact fields and the ten that it keeps', async () => {
+  it('indexes a conversation only by the phone numbers in the contact fields and by the ten latest phone numbers of the messages', async () => {
     const { harness } = here;
     const id = harness.createContact(NUMBER);
     const numbers = Array.from({ length: 11 }, (_, i) => `+155512310${10 + i}`);
