@@ -249,7 +249,7 @@ describe('a read of the log', () => {
     expect(sizes).toEqual([...expected, ...expected]);
   });
 
-  it('of a page of small events needs two commands', async () => {
+  it('of a page of small events needs two Redis commands', async () => {
     await log.append(ACCOUNT, many(150));
     const sizes = await sizesOfReplies(async () => {
       const page = await log.read(ACCOUNT, undefined, 100);
@@ -382,7 +382,7 @@ describe('event retention', () => {
     expect(await all()).toEqual([]);
   });
 
-  it("goes by the times of the events if Redis' clock was ahead and then set back, and so does the dispatch lag", async () => {
+  it("calculates the age of an event from the time of the event, even if Redis' clock was ahead and then set back; so does the dispatch lag", async () => {
     const now = Date.now();
     // Positions never go back, so the log goes on from the time at which the clock was ahead.
     const entry = ['i', 'evt_1', 't', 'message.received', 'at', String(now - 7_200_000)];
