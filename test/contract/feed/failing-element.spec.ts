@@ -314,7 +314,7 @@ describe('a read of older messages that is scheduled for later', () => {
 
 describe('the count of failed polls of an account', () => {
   it.each(['unchanged', 'new'])(
-    'is deleted by the next poll of any contact whose first page can be read, with messages that are %s',
+    'is deleted by the next poll that can read the first page of a contact (messages on this page: %s)',
     async (messages) => {
       const { harness } = here;
       const { contactId } = await here.createKnownContact(2);

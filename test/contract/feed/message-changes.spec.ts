@@ -50,7 +50,7 @@ describe('the flags of a message', () => {
     [45, null],
     [45, 404],
   ])(
-    'are checked by upstream’s clock, if Redis’ clock is 30 minutes ahead (newer messages: %d; status of a missing page: %j)',
+    'are still checked if the message is recent by upstream’s clock, although Redis’ clock is 30 minutes ahead (newer messages: %d; status of a missing page: %j)',
     async (newer, missingPageStatus) => {
       const { harness } = here;
       const minutes = (n: number): number => n * 60_000;

@@ -28,9 +28,9 @@ async function pagesReadDuring(act: () => Promise<unknown>): Promise<number> {
 }
 
 describe.each(['newestFirst', 'oldestFirst'] as const)(
-  'if upstream sorts messages by arrival (%s), and a few messages arrived in another order than they were written,',
+  'if upstream sorts messages by arrival (%s), and a few messages did not arrive in the order of their timestamps,',
   (order) => {
-    it('a poll reads one page, and emits new messages, also those that arrive in another order', async () => {
+    it('a poll reads one page, and emits all new messages, even if they do not arrive in the order of their timestamps', async () => {
       const { harness } = here;
       harness.control('settings', { order, sortBy: 'arrival' });
       const contactId = harness.createContact(NUMBER);
@@ -49,7 +49,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)(
       }
     });
 
-    it('the contact is read as a list without misplaced messages once these messages are deleted', async () => {
+    it('a read of all pages after the deletion of these messages records that the contact has no misplaced messages', async () => {
       const { harness } = here;
       harness.control('settings', { order, sortBy: 'arrival' });
       const contactId = harness.createContact(NUMBER);
@@ -86,7 +86,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)(
       expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.order).toBe(order);
     });
 
-    it('a poll reads all pages if messages are misplaced by more than five places', async () => {
+    it('a poll reads all pages if messages are misplaced by more than five positions', async () => {
       const { harness } = here;
       harness.control('settings', { order, sortBy: 'arrival', limitCap: 20 });
       const contactId = harness.createContact(NUMBER);

@@ -160,7 +160,7 @@ describe('the claim of a due contact', () => {
 describe('reads of older messages', () => {
   it.each([
     ['a fifth as many if they are an hour late', 3_600_000, undefined, 9],
-    ['a fifth as many if they are late by a shorter sweep interval', 20_000, 20_000, 9],
+    ['a fifth as many if they are late by the sweep interval, which is set to 20 s', 20_000, 20_000, 9],
     ['almost none if they have just become due', 1_000, undefined, 0],
   ])(
     'get fewer upstream requests than due reads of the newest messages (%s), and all upstream requests if no read of the newest messages is due',
@@ -364,7 +364,7 @@ describe('a failed read', () => {
     expect(await redis.hget(key('c', 'c'), 'failed')).toBeNull();
   });
 
-  it('of the newest messages is counted since the first one; failures of one contact in a row count once, unless the account has no other contact', async () => {
+  it('of the newest messages is counted, and the time of the first failure is kept; failures of one contact in a row count once, unless the account has no other contact', async () => {
     const facts = (): Promise<Record<string, string>> => redis.hgetall(key('polls', 'facts'));
     const fail = async (contactId: string): Promise<void> => {
       const claim = { kind: 'head' as const, lease: '', overdueMs: 0, consecutiveFailures: 0 };
@@ -387,7 +387,7 @@ describe('a failed read', () => {
     expect(failures).toBe('1');
   });
 
-  it('of the newest messages is counted if it was postponed, too; one of older messages, or one that was aborted, is not', async () => {
+  it('of the newest messages is counted even if it was postponed; a failed read of older messages is not counted, and neither is an aborted read', async () => {
     await schedule('deep', 'c', -100);
     await one.end(ACCOUNT, await claimInTime(), 'failed');
     await schedule('due', 'c', -100);
@@ -422,7 +422,7 @@ describe('the state that an earlier build stored', () => {
 });
 
 describe("the polls of an account after Redis' clock was set back", () => {
-  it('are due as before, also those whose worker ended', async () => {
+  it('are due as before, even a poll whose worker died', async () => {
     const reader = new RedisPollDueTimeReader(redis, prefix);
     await schedule('due', 'leased', -1);
     await schedule('due', 'waiting', 20_000);

@@ -166,7 +166,7 @@ describe('one of the newest messages that is deleted just before older messages 
 });
 
 describe('a missing contact', () => {
-  it('is not emitted as deleted by a list that is read less than the minimum time after the end of the first read without it', async () => {
+  it('is emitted as deleted only by a read of the contact list at least the minimum time after the end of the first read without the contact', async () => {
     const { harness } = here;
     const absenceMs = 400;
     const contactId = harness.createContact(NUMBER);
@@ -353,7 +353,7 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await harness.store.overview(ACCOUNT)).toHaveProperty('suspectSince');
   });
 
-  it('a new contact in the first list that lacks many contacts is emitted, because it does not replace them', async () => {
+  it('a new contact in the first list that lacks many contacts is emitted, because one new contact does not replace the missing contacts', async () => {
     const { harness } = here;
     const ids = await account();
     harness.control('contacts/delete', { contactIds: ids.slice(0, 12) });
