@@ -50,7 +50,7 @@ async function found(id: string): Promise<SendRecord> {
 
 const scrape = async (): Promise<Scrape> => metricsIn((await metrics.expose()).text);
 
-it('The time in a status includes the transitions that keep the status, such as look-ups', async () => {
+it('The time in a status continues across transitions that keep the status, such as the start of a look-up', async () => {
   const id = await insert();
   const transitions = ['fenced', 'ambiguous', 'lookup_begun', 'recheck_passed', 'cancelled'] as const;
   for (const transition of transitions) {
@@ -64,7 +64,7 @@ it('The time in a status includes the transitions that keep the status, such as 
   expect({ queued: spent('queued'), relaying: spent('relaying') }).toEqual({ queued: 4, relaying: 6 });
 });
 
-it('Every send is counted with each status that it reaches, from its first one', async () => {
+it('Every send is counted once for each status that it reaches, including its first status', async () => {
   const id = await insert();
   const later = await insert({ sendAt: now - 1 });
   expect(await store.promoteScheduled(ACCOUNT, 10)).toHaveLength(1);
