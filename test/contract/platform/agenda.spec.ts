@@ -84,7 +84,7 @@ describe.each([
     expect(accountsOf(await take())).toEqual(['b']);
   });
 
-  it('gives each task to only one of two workers that ask at once', async () => {
+  it('gives each task to only one of two workers that ask at the same time', async () => {
     const accounts = Array.from({ length: 100 }, (__, n) => `a${n}`);
     await agenda.schedule(accounts.map((account) => ({ account, round: 'look', time: 0 })));
     const takes = await Promise.all(
@@ -212,7 +212,7 @@ describe.each([
   // The memory agenda has no clock for these.
   if (isMemory) return;
 
-  it("keeps the order and the waits of its tasks if Redis' clock is set back, also of tasks whose process ended", async () => {
+  it("keeps the order of its tasks and the time until each task if Redis' clock is set back, even for a task whose process died", async () => {
     await at('first', 0);
     await takeOne(other);
     await agenda.schedule([{ account: 'first', round: 'look', time: 0 }]);

@@ -99,7 +99,7 @@ describe('the estimate of the time at Redis', () => {
     expect(clock.fault).toMatch(/1200 s ahead of/);
   });
 
-  it('costs one pending command while Redis does not answer, and ignores the late answer', async () => {
+  it('needs only one pending command while Redis does not answer, and ignores the late answer', async () => {
     let answer = (): void => undefined;
     const late = new Promise<string>((resolve) => {
       answer = () => {
@@ -119,7 +119,7 @@ describe('the estimate of the time at Redis', () => {
     await eventually('the clock is measured', async () => (await offMs()) < 1_000);
   });
 
-  it('is right as soon as the connection leads to another server, and a clock that is behind is logged', async () => {
+  it('is right as soon as the connection leads to another server; if the clock of that server is behind the clock of the former server, this is logged', async () => {
     await clock.start();
     // The former server's clock was ahead by 20 minutes.
     const time = await readRedisTime(redis, KEY);
