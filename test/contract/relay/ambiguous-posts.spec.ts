@@ -213,7 +213,7 @@ describe('a send whose POST is affected by a fault', () => {
   });
 
   it.each(['fence', 'apply'] as const)(
-    'is posted once if Redis marks the send as being posted, but its answer is lost (operation of the store: %s)',
+    'is posted once if Redis marks the send as being posted, but the answer of Redis is lost (operation of the store: %s)',
     async (operation) => {
       const { sends } = relay.harness;
       const id = await accept();
@@ -239,7 +239,7 @@ describe('a send whose POST is affected by a fault', () => {
     },
   );
 
-  it('is not queued again by a process whose try to mark the send failed, if another process has marked the send', async () => {
+  it('is not queued again by a process that failed to mark the send, if another process has marked the send', async () => {
     const { sends } = relay.harness;
     const id = await accept();
     const store = Object.assign(Object.create(sends) as typeof sends, {

@@ -36,7 +36,8 @@ afterEach(async () => {
 });
 
 /**
- * Relays one send, with these earlier attempts, to an upstream that answers so. Returns the log lines of the attempt.
+ * Relays one send, which has these earlier attempts. Returns the log lines of the attempt.
+ * @param post answers the POST instead of upstream
  */
 async function logOf(
   post: () => Promise<void>,

@@ -78,7 +78,7 @@ const chunked = (content: Buffer, size: number): Readable =>
   );
 
 describe('a file stored in a directory', () => {
-  it('is flushed to disk before it counts as stored, and then its directory, so that it survives a power failure', async () => {
+  it('counts as stored only after the file and then its directory were flushed to disk, so that the file survives a power failure', async () => {
     const handle = await open(root);
     const prototype = Object.getPrototypeOf(handle) as FileHandle;
     await handle.close();

@@ -41,7 +41,7 @@ describe('an accepted send whose message does not appear', () => {
     expect(updatedAt - begunAt).toBeGreaterThanOrEqual(confirmMs);
   });
 
-  it("causes send.unconfirmed also if Redis' clock is set back after the POST", async () => {
+  it("causes send.unconfirmed even if Redis' clock is set back after the POST", async () => {
     const { harness } = relay;
     harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();

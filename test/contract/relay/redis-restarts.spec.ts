@@ -32,7 +32,7 @@ async function sendIdsOfSentMessages(): Promise<unknown[]> {
   return sent.map(({ data }) => data['sendId']);
 }
 
-/** Accepts a send as if Redis' clock were a minute ahead. Upstream's clock was compared with it unless stated. */
+/** Stores a send as if Redis' clock were a minute ahead. @param isCompared whether the clock difference is known */
 async function acceptBeforeClockWentBack(
   other: { sendAt?: number } = {},
   isCompared = true,
@@ -70,7 +70,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is found upstream and not posted again if the clock of Redis also went back by a minute', async () => {
+  it("is found upstream and not posted again if Redis lost the record of its POST and Redis' clock was set back by a minute", async () => {
     relay.harness.createContact(NUMBER);
     const id = await acceptBeforeClockWentBack();
     const before = await memory();
@@ -80,7 +80,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('becomes unknown, and is not posted again, if a message may be its own but the clocks were never compared', async () => {
+  it('becomes unknown, and is not posted again, if a message may belong to the send but the clocks of Redis and upstream were never compared', async () => {
     relay.harness.createContact(NUMBER);
     const id = await acceptBeforeClockWentBack({}, false);
     const before = await memory();
@@ -91,7 +91,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('that was scheduled is bound to its message if Redis lost the record of the POST and its clock went back before the sendAt', async () => {
+  it("that was scheduled is bound to its message if Redis lost the record of the POST and Redis' clock was set back to a time before `sendAt`", async () => {
     const contactId = relay.harness.createContact(NUMBER);
     const id = await acceptBeforeClockWentBack({ sendAt: Date.now() + 60_000 });
     const before = await memory();

@@ -206,7 +206,7 @@ describe('Marking a send as relaying and taking the token for its POST in one st
     expect((await mark(record)).kind).toBe('fenced');
   });
 
-  it('is refused if a success must reset the count of 403 answers', async () => {
+  it('is refused while 403 answers are counted, because a success must reset the count', async () => {
     const record = await insert();
     await redis.set(accountKey('upstream:forbidden'), 1);
     expect(await mark(record)).toEqual({ kind: 'unusual' });
@@ -733,7 +733,7 @@ describe('the list of sends', () => {
     return ids;
   };
 
-  it('with a condition of the caller shows nothing of the other sends: a page has a cursor only if a send that meets it follows, and the cursor stands at the last send of the page', async () => {
+  it('with a condition of the caller reveals nothing about other sends: a page has a cursor only if another matching send follows, and the cursor is the position of the last send of the page', async () => {
     const own: string[] = [];
     for (let i = 0; i < 12; i += 1) {
       const { order: one } = await insert({ reference: i % 3 === 0 ? 'own' : 'other' });

@@ -47,7 +47,7 @@ describe('a send that is resent', () => {
     ['no message', 'this build', 0],
     ['a message', 'an earlier build, which never recorded lost POSTs,', 1],
   ])(
-    'awaits %s if upstream rejected its only POST and the look-ups fail that %s began',
+    'awaits %s if upstream rejected its only POST and all look-ups that %s began fail',
     async (_, by, awaited) => {
       const { sends } = relay.harness;
       const apply = sends.apply.bind(sends);

@@ -128,7 +128,7 @@ describe('the probes that detect the end of an outage', () => {
     }
   });
 
-  describe('after an outage that is a relapse', () => {
+  describe('if one outage follows another,', () => {
     const untilProbeMs = async (): Promise<number> => {
       const [redis] = clients as [RedisClient];
       const at = Number(await redis.hget(`${prefix}:{a}:upstream`, 'probeAt'));
@@ -145,14 +145,14 @@ describe('the probes that detect the end of an outage', () => {
       await by.recordRecovery('a', await outage(by));
       return waitMs;
     };
-    /** Returns how many times as long as the first wait each wait is, rounded up: a busy test machine measures late. */
+    /** Returns each wait as a multiple of the first wait. Rounds up, because a busy test machine measures late. */
     const factors = (waits: readonly number[]): number[] => waits.map((ms) => Math.ceil(ms / 500));
 
     it.each([
-      ['30 seconds after failed reads of messages', 'messages', [1, 2, 4, 8, 16, 32, 60, 60]],
-      ['4 seconds after failed POSTs, because polls wait too', 'post', [1, 2, 4, 8, 8, 8, 8, 8]],
+      ['30 seconds after its start, if reads of messages fail', 'messages', [1, 2, 4, 8, 16, 32, 60, 60]],
+      ['4 seconds after its start, if POSTs fail, because polls wait too', 'post', [1, 2, 4, 8, 8, 8, 8, 8]],
     ] as const)(
-      'begin later each time, up to %s, whichever process began it',
+      'begin later in each outage (at most %s), whichever process reports the outage',
       async (_, request, expected) => {
         const waits: number[] = [];
         for (let i = 0; i < 8; i += 1) waits.push(await outageOf(i % 2 === 0 ? one : two, 'away', request));
@@ -160,7 +160,7 @@ describe('the probes that detect the end of an outage', () => {
       },
     );
 
-    it('begin as early as after the first outage if a request has succeeded since; a read of messages is not enough after failed POSTs', async () => {
+    it('begin as early as in the first outage if a request has succeeded since; after failed POSTs, a successful read of messages is not enough', async () => {
       const rounds: [UnprobedRequest, UnprobedRequest][] = [
         ['messages', 'messages'],
         ['messages', 'post'],
@@ -176,25 +176,25 @@ describe('the probes that detect the end of an outage', () => {
       expect(factors(waits)).toEqual([1, 1, 1, 1, 2]);
     });
 
-    it('do not begin earlier because of a request that began before the outage', async () => {
+    it('do not begin earlier because of a successful request that began before the first outage', async () => {
       const beganAt = performance.now() - 1;
       await outageOf(one, 'away', 'messages');
       await one.recordSuccess('a', 'messages', beganAt);
       expect(factors([await outageOf(one, 'away', 'messages')])).toEqual([2]);
     });
 
-    it('begin as early as after the first outage if another process has seen the outage and its request succeeded', async () => {
+    it('begin as early as in the first outage if another process, which has read that there was an outage, has made a successful request in between', async () => {
       await one.recordOutage('a', 'away', 'x', 'messages');
       await one.recordRecovery('a', await outage(two));
       await two.recordSuccess('a', 'messages', performance.now());
       expect(factors([await outageOf(one, 'away', 'messages')])).toEqual([1]);
     });
 
-    it('begin as early as after the first outage if only contact lists failed, as a probe reads the contact list', async () => {
+    it('begin as early as in the first outage if only reads of the contact list failed, as a probe reads the contact list', async () => {
       expect(factors([await outageOf(one, 'away'), await outageOf(one, 'away')])).toEqual([1, 1]);
     });
 
-    it('begin later each time while upstream refuses some requests, even if others succeed', async () => {
+    it('begin later in each outage while upstream refuses some requests, even if others succeed', async () => {
       const waits: number[] = [];
       for (let i = 0; i < 3; i += 1) {
         waits.push(await outageOf(one, 'refused'));
