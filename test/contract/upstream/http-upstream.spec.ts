@@ -586,7 +586,7 @@ describe('a read', () => {
     },
   );
 
-  it('with an error status, whose body is late, does not count as a list of which a part was received', async () => {
+  it('whose reply has an error status and an incomplete body does not count as a list of which a part was received', async () => {
     const server = createHttpServer((_, reply) =>
       reply.writeHead(503, { 'content-length': 9 }).write('busy'),
     );
@@ -688,7 +688,7 @@ describe('a read', () => {
   );
 
   it.each(['gzip', 'deflate', 'br'])(
-    'of a caller whose reply is not valid %s fails with the status of an error reply, and as unreadable otherwise',
+    'that a caller requested and whose reply is not valid %s fails with the status of an error reply, and as unreadable otherwise',
     async (encoding) => {
       let status = 404;
       const to = await serve((_, response) => {
@@ -712,7 +712,7 @@ describe('a read', () => {
     ['with a length', { 'content-length': cutOff.length }, cutOff, 'UpstreamReplyUnreadableError'],
     ['without a body', { 'content-length': 0 }, Buffer.alloc(0), 'UpstreamReplyUnreadableError'],
   ])(
-    'or a send fails as a broken connection only if the end of its truncated compressed reply is not known: reply %s',
+    'or a send with a truncated compressed reply fails as a broken connection only if nothing but the end of the connection marks the end of the reply: reply %s',
     async (_, headers, body, name) => {
       let status = 200;
       const to = await serve((request, response) => {

@@ -80,8 +80,8 @@ const count = (granted: readonly Grant[], kind: RequestClass): number =>
   granted.filter((one) => one.kind === kind).length;
 
 /**
- * Returns the first grants of those that are too many: upstream may receive requests in `t` seconds that were granted
- * in `t` seconds and the time by which one request may be later than another.
+ * Returns the index of each grant that begins a period with too many grants. Requests that upstream receives within `t`
+ * seconds may have been granted within a longer time: `t` and the maximum difference of the delays of two requests.
  */
 function tooMany(granted: readonly Grant[], rate: number): number[] {
   const laterMs = BUDGET_TOKEN_TTL_MS + LATENCY_MS;
@@ -192,7 +192,7 @@ describe('the budget of an account', () => {
     for (let i = 0; i < 20; i += 1) await budget.acquire('a', 20, 'send', 60_000);
   });
 
-  it('gets a returned token back only once, whether it is returned alone or with the request of another one', async () => {
+  it('counts a returned token only once, whether it is returned alone or together with a request for another token', async () => {
     const [budget] = budgets;
     const wait = async (unused = 0): Promise<number | undefined> =>
       (await budget?.tryAcquire('a', 1, 'poll', unused))?.waitMs;
@@ -227,7 +227,7 @@ describe('the budget of an account, which adapts to upstream’s rate limit,', (
     expect(await leave(1_500)).toBeGreaterThan(before * 0.7);
   });
 
-  it("is halved by a 429 reply also if Redis' clock was set back after the last one", async () => {
+  it("is halved by a 429 reply even if Redis' clock was set back after the previous 429 reply", async () => {
     const [one] = budgets;
     const budget = `${prefix}:{a}:budget`;
     await one?.shrink('a', rate);
@@ -236,7 +236,7 @@ describe('the budget of an account, which adapts to upstream’s rate limit,', (
     expect(Number(await client.hget(budget, 'limit'))).toBe(rate / 4);
   });
 
-  it("lets a low class request again if Redis' clock was set back while a higher class waited", async () => {
+  it("grants requests of a lower class again if Redis' clock was set back while a request of a higher class waited", async () => {
     const [one] = budgets;
     await one?.acquire('a', 1, 'send', 0);
     await expect(one?.acquire('a', 1, 'send', 0)).rejects.toThrow(BudgetExhaustedError);
