@@ -19,7 +19,7 @@ const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null
 /** Max pending deliveries of an endpoint without any success. */
 const MAX_PENDING_DEAD = 500;
 const LATER_MS = 600_000;
-/** For what hangs: the endpoint takes its 900 events one at a time. */
+/** Deadline for a test that hangs, in milliseconds. Long, because the endpoint gets its 900 events one at a time. */
 const ARRIVE_WITHIN_MS = 90_000;
 
 const on = new WithWebhookHarness({ hintsLost: true });
@@ -91,7 +91,7 @@ describe('a delivery', () => {
     }
   });
 
-  it('is claimed with fewer others if their events are large, until all are claimed', async () => {
+  it('is claimed together with fewer other deliveries if the events are large; repeated claims return every delivery once', async () => {
     const id = await subscribe();
     const data = { message: { text: 'x'.repeat(300_000) } };
     const events = await on.harness.record(20, { data });

@@ -148,7 +148,7 @@ describe('a webhook', () => {
     expect(await paceOf(byHand.id)).toEqual({});
   });
 
-  it('does not count a success at its former URL as one of the new URL', async () => {
+  it('does not count a success at its former URL as a success at the new URL', async () => {
     const byHand = await ByHand.of(1);
     const claimed = await byHand.claim();
     await on.harness.endpoints.change(ACCOUNT, byHand.id, { url: 'http://127.0.0.1:9/new' });
@@ -333,7 +333,7 @@ describe('a webhook that is paused by a Retry-After', () => {
     expect(await pausedUntil(paused.id)).toBeUndefined();
   });
 
-  it('is attempted at once when a request sets only `enabled` to true, and not after any other change', async () => {
+  it('gets its next delivery at once when a request sets only `enabled` to true; no other change ends the pause', async () => {
     const paused = await ByHand.of(2);
     await paused.settle(await paused.claim(1), 'slower', { pauseMs: hour });
     await on.harness.endpoints.change(ACCOUNT, paused.id, { description: 'x', maxConcurrency: 5 });
@@ -368,7 +368,7 @@ describe('a webhook whose attempts all fail', () => {
     expect(to.received.length).toBeLessThan(7);
   });
 
-  it('is not disabled by a delivery that has only begun to fail, even if its last attempt failed long ago: a retry may succeed', async () => {
+  it('is not disabled by a failed attempt that will be retried, even if the webhook has been failing for longer than the configured time', async () => {
     // All four attempts of the first delivery fail, and two of the second.
     const to = await receiver((_, count) => ({ status: count > 6 ? 204 : 500 }));
     const id = await subscribe(to.url);
@@ -383,7 +383,7 @@ describe('a webhook whose attempts all fail', () => {
     expect((await on.harness.endpoints.find(ACCOUNT, id))?.enabled).toBe(true);
   });
 
-  it('is disabled by a delivery that fails for good', async () => {
+  it('is disabled when a delivery has failed after its last retry, if the webhook has been failing for longer than the configured time', async () => {
     const to = await receiver(() => ({ status: 500 }));
     const id = await subscribe(to.url);
     on.harness.startRunner([0.05], { disableAfterMs: 60_000 });
@@ -435,7 +435,7 @@ describe('a webhook whose attempts all fail', () => {
 });
 
 describe("a webhook after Redis' clock was set back", () => {
-  it('gets its retries when they were due, and the deliveries of a process that ended, in spite of a pause', async () => {
+  it('is paused for no longer than before, and can then get its retry and its other pending delivery', async () => {
     const { redis, prefix, deliveries } = on.harness;
     const hour = 3_600_000;
     const reader = new RedisDeliveryDueTimeReader(redis, prefix, { maxAgeMs: hour, maxCount: 1_000 });
@@ -459,7 +459,7 @@ describe("a webhook after Redis' clock was set back", () => {
     expect((await endpoint.claim()).deliveries).toHaveLength(2);
   });
 
-  it('gets the deliveries of a contact one after another without a wait if it is ordered', async () => {
+  it('gets the deliveries of a contact one at a time and without a delay, if the webhook is ordered', async () => {
     const { redis, prefix } = on.harness;
     const reader = new RedisDeliveryDueTimeReader(redis, prefix, { maxAgeMs: 3_600_000, maxCount: 1_000 });
     const endpoint = await ByHand.of(3, { ordered: true });

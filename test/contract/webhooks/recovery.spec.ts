@@ -74,7 +74,7 @@ async function failing(count: number): Promise<string> {
 }
 
 describe('the deliveries of a webhook', () => {
-  it('are claimed again at once if the client repeats a claim whose reply was lost, even if another process claimed others meanwhile', async () => {
+  it('are claimed again at once if the client repeats a claim whose reply was lost, even if another process claimed other deliveries meanwhile', async () => {
     const id = await subscribe();
     await dispatched(3);
     const call = jest.spyOn(on.harness.redis, 'call');
@@ -137,7 +137,7 @@ describe('a successful delivery to a webhook that was failing', () => {
     expect(waiting).toBe(-1);
   });
 
-  it("makes waiting deliveries due at once also if Redis' clock was set back during the outage", async () => {
+  it("makes waiting deliveries due at once even if Redis' clock was set back during the outage", async () => {
     const id = await failing(1);
     const { redis, prefix } = on.harness;
     const reader = new RedisDeliveryDueTimeReader(redis, prefix, { maxAgeMs: LATER_MS, maxCount: 1_000 });
@@ -149,7 +149,7 @@ describe('a successful delivery to a webhook that was failing', () => {
     expect(await claim(id)).toHaveLength(1);
   });
 
-  it('makes waiting deliveries due at once also if the URL of the webhook was changed during the outage', async () => {
+  it('makes waiting deliveries due at once even if the URL of the webhook was changed during the outage', async () => {
     const id = await failing(25);
     await on.harness.endpoints.change(ACCOUNT, id, { url: 'http://127.0.0.1:9/mended' });
     await dispatched(1);

@@ -119,7 +119,7 @@ describe('a replay', () => {
     expect(await replay(id, { until: timeOf(events[1]) })).toBe(1);
   });
 
-  it("sends all events before `until` also if Redis' clock was ahead and then set back", async () => {
+  it("sends all events before `until` even if Redis' clock was ahead and then set back", async () => {
     const { redis, prefix } = on.harness;
     const ahead = Date.now() + 3_600_000;
     await on.harness.record(1);

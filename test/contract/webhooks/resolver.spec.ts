@@ -61,7 +61,7 @@ describe('a host name', () => {
     expect(await resolve('listed.test')).toEqual(['10.9.8.7']);
   });
 
-  it('is resolved from the hosts file also while the file is read for another name', async () => {
+  it('is resolved from the hosts file even while the file is being read for another name', async () => {
     const both = await Promise.all([resolve('listed.test'), resolve('known-here.test')]);
     expect(both).toEqual([['10.9.8.7'], ['10.9.8.7']]);
   });
