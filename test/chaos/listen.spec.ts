@@ -11,7 +11,7 @@ const NUMBER = '+15551230001';
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const CUT_MS = 30_000;
 
-/** A network between two programs that can be cut: while it is, no byte passes and no connection is made. */
+/** A network between two programs, which a test can cut. During the cut, no byte passes and no connection is made. */
 class CuttableNetwork implements AsyncDisposable {
   private readonly pairs = new Set<readonly [Socket, Socket]>();
   private isCut = false;

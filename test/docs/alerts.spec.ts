@@ -80,7 +80,7 @@ async function requireAlerts(
     );
   });
 
-  it('report an account with an unavailable messaging service that is not among the first 100', async () => {
+  it('report an unavailable messaging service even if its account is not among the first 100', async () => {
     const series = (accounts: number): InputSeries[] => [
       { series: 'tidings_upstream_up{instance="a:3000",account="acc_1"}', values: '1x10' },
       { series: 'tidings_degraded{instance="a:3000",reason="upstream_down"}', values: '1x10' },
@@ -141,7 +141,7 @@ async function requireAlerts(
     ]);
   });
 
-  it('name an account with an unavailable messaging service that is among the first 100', async () => {
+  it('name the account of an unavailable messaging service if the account is among the first 100', async () => {
     const series = [{ series: 'tidings_upstream_up{instance="a:3000",account="acc_1"}', values: '0x10' }];
     await requireAlerts(series, 'TidingsUpstreamUnavailable', [
       {
@@ -152,7 +152,7 @@ async function requireAlerts(
   });
 });
 
-it('each alert keeps the installations of one Prometheus apart', () => {
+it('each aggregation in the rules of the alerts is grouped by installation', () => {
   const expressions = read('monitoring/alerts.yml').replaceAll(/^ *#.*$/gm, '');
   const aggregations = [...expressions.matchAll(/\b(?:sum|min|max|count|avg|group)\b *(?=by|\()(.{0,20})/g)];
   expect(aggregations.length).toBeGreaterThan(15);

@@ -46,7 +46,7 @@ it('the Dockerfile gives the command line in the gateway the key and the port of
   expect(script).toContain('TIDINGS_CHECKOUT_URL="http://127.0.0.1:${PORT:-3000}"');
 });
 
-it('docker-compose.yml lets webhooks reach no private network except that of its own receivers and those that the operator names', () => {
+it('docker-compose.yml lets webhooks reach no private network except the network of its own receivers and the networks that the operator names', () => {
   const [, value = ''] = /^ +WEBHOOK_ALLOW_NETWORKS: (.*)$/m.exec(read('docker-compose.yml')) ?? [];
   const filled = value
     .replace(/\$\{FRONT_PREFIX:-[^}]*\}/, '10.99.1')
@@ -70,7 +70,7 @@ it('docker-compose.yml limits the log size of every service, because Docker sets
   for (const body of bodies) expect(body).toMatch(/^ {4}<<: \*(?:safety|product)$/m);
 });
 
-it('docker-compose.yml keeps the number of workers of .env with every `up`', () => {
+it('docker-compose.yml sets the number of workers to WORKERS, so that every `docker compose up` keeps this number', () => {
   const [, service = ''] = /^ {2}worker:\n((?: {4}.*\n)+)/m.exec(read('docker-compose.yml')) ?? [];
   expect(service).toMatch(/^ {4}scale: \$\{WORKERS:-1\}$/m);
 });

@@ -11,7 +11,7 @@ it('the runbook of TidingsDegraded names every reason for which the alert fires'
   expect(codes.filter((code) => !runbook.includes(`\`${code}\``))).toEqual([]);
 });
 
-it('docs/metrics.md describes every metric that the alerts, the dashboard and the pages name', () => {
+it('docs/metrics.md describes every metric that the alerts, the dashboard or another document names', () => {
   const described = read('docs/metrics.md');
   const files = filesOfTheRepository().filter((file) => /^monitoring\/|^docs\/[^/]+\.md$/.test(file));
   const named = files.flatMap((file) => [...read(file).matchAll(/\btidings_[a-z_]+/g)].map(([name]) => name));

@@ -210,7 +210,7 @@ const itWithShell =
   shell?.needs.every((program) => findProgram(program) !== undefined) === true ? it : it.skip;
 
 itWithShell(
-  'the auto-responder in shell stores the position of the stream also while no text arrives, so that it does not expire',
+  'the auto-responder in shell stores its position in the stream even while no text arrives, so that the position does not expire',
   async () => {
     const [file, ...parameters] = (await shell?.command()) ?? [''];
     const cursorFile = join(folder, 'quiet-cursor');

@@ -12,7 +12,7 @@ import { Product } from '../support/product.js';
 const browser = findBrowserFor('the front end');
 const withChromium = browser === undefined ? describe.skip : describe;
 
-/** Time within which a message must be on both pages. */
+/** Time within which both pages must show a message, in milliseconds. */
 const PROMPT_MS = 2_000;
 const TOKEN_SECONDS = 4;
 
@@ -20,7 +20,7 @@ const measured: string[] = [];
 
 withChromium('on two pages of a real browser,', () => {
   let product: Product;
-  /** The second one gives its pages tokens that expire soon. */
+  /** Two servers of the example. The pages of the second server get tokens that expire soon. */
   const servers: ChildProcess[] = [];
   let [address, shortLived] = ['', ''];
 
@@ -61,7 +61,7 @@ withChromium('on two pages of a real browser,', () => {
     return server;
   }
 
-  /** A contact of its own for each test. */
+  /** Creates a contact with a message, so that each test has its own contact. Returns the id. */
   async function makeContact(name: string, phoneNumber: string): Promise<string> {
     await product.simulate('contacts', { name, phoneNumber });
     await product.simulate('messages', { phoneNumber, text: `Hello from ${name}` });

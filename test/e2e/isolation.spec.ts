@@ -151,7 +151,7 @@ async function operations(): Promise<{ method: string; path: string; operation: 
     );
 }
 
-/** The path with the other account's id of its kind of object. A new kind must be added here. */
+/** Returns the path with the id of an object of the other account. A new kind of object must be added here. */
 function address(path: string, theirs: AccountObjects): string {
   const kinds: Readonly<Record<string, string>> = {
     sends: theirs.send,

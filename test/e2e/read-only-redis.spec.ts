@@ -45,7 +45,7 @@ const readyStatus = async (port: number): Promise<number> =>
 describe.each(['gateway', 'worker'] as const satisfies ProductName[])(
   'a %s whose Redis is a read-only replica',
   (name) => {
-    it('starts, says READONLY in few lines, works after a promotion, and stops with status 0 as a replica', async () => {
+    it('starts, logs READONLY in only a few lines, works after the promotion of the replica, and exits with status 0 while Redis is a replica again', async () => {
       await redis.call('REPLICAOF', '127.0.0.1', '1');
       const started = await startProcess(name, { ...ENVIRONMENT, REDIS_URL: server.url });
       try {

@@ -194,7 +194,7 @@ describe('npm run rotate-secrets', () => {
     });
   });
 
-  it('reports invalid variables and an unavailable Redis, and needs no variable of upstream', async () => {
+  it('reports invalid environment variables and an unavailable Redis, and needs no UPSTREAM_* variable', async () => {
     const bad = await asNode({ REDIS_URL: 'redis://127.0.0.1:1', ENCRYPTION_KEYS_PREVIOUS: 'c2hvcnQ=' })
       .ended;
     expect(bad.code).toBe(78);

@@ -196,7 +196,7 @@ withChromium('on the page of conversations in the console,', () => {
     });
   });
 
-  it('the end of a send leaves the focus where the user types by then, and otherwise returns it to the message', async () => {
+  it('when a send ends, the focus stays in the field that the user has chosen meanwhile; otherwise the focus returns to the message field', async () => {
     const { id } = await makeContact('Adele', '+15554440018');
     await withConsole(`/${id}`, async (page) => {
       const held: (() => void)[] = [];
@@ -284,7 +284,7 @@ withChromium('on the page of conversations in the console,', () => {
     });
   });
 
-  it('the name of an attachment cannot reverse the host that is shown beside it', async () => {
+  it('a control character for right-to-left text in the name of an attachment does not reverse the host name beside it', async () => {
     const { id } = await makeContact('Hedy', '+15554440017');
     await receive('+15554440017', 'A file', {
       attachments: [{ name: 'invoice \u202e', url: 'https://files.example/a.png' }],
@@ -334,7 +334,7 @@ withChromium('on the page of conversations in the console,', () => {
     });
   });
 
-  it('a draft to a phone number is shown in the conversation of its contact, also when that is opened from the list', async () => {
+  it('a draft to a phone number is later shown in the conversation of the new contact with this number', async () => {
     const number = '+15554440015';
     await withConsole(`/${encodeURIComponent(number)}`, async (page, { goTo }) => {
       await box(page).fill('Written to the number');

@@ -101,7 +101,7 @@ withChromium('on the pages of webhooks in the console,', () => {
     });
   });
 
-  it('a gateway of an earlier build, which omits pauses and waiting events, leads to no notice of them', async () => {
+  it('the page of a webhook has no notice about pauses or waiting events if a gateway of an earlier build omits these fields', async () => {
     const { id } = await add({ description: 'Older' });
     await withConsole('/console/webhooks', async (page) => {
       await page.route(`**/v1/webhooks/${id}`, async (route) => {
@@ -255,7 +255,7 @@ withChromium('on the pages of webhooks in the console,', () => {
     });
   });
 
-  it('a dialog shows the messages of its buttons inside it, where they can be read and closed', async () => {
+  it('a message about a button of a dialog is shown inside the dialog, where the message can be read and closed', async () => {
     await withConsole('/console/webhooks', async (page) => {
       await page.getByRole('button', { name: 'Add a webhook' }).first().click();
       const form = page.getByRole('dialog', { name: 'Add a webhook' });
