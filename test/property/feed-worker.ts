@@ -78,7 +78,7 @@ export class FeedWorker {
   private listing: ListAttempt | undefined;
   /** State of the current commit. */
   private commitState: 'none' | 'asked' | 'done' = 'none';
-  /** Tells the reply to an accepted commit from others. */
+  /** Returns true for the reply to an accepted commit, and false for any other reply. */
   private isAcceptance: (reply: unknown) => boolean = () => false;
   private readonly contacts: ContactPoller;
   private readonly list: ContactListPoller;

@@ -87,7 +87,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     'if (!this.seen.has(message.id)) this.seen.set(message.id, message);',
   ),
   patched(
-    'the last page of an oldest-first list does not advance',
+    'a read of an oldest-first list does not continue after a full last page',
     'walk/oldest-first-walk.ts',
     'last !== undefined && last.count >= last.limit;',
     'last !== undefined && last.count > last.limit;',
@@ -172,7 +172,7 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     '',
   ),
   patched(
-    'a reported delivery is not remembered',
+    'the feed does not record that a flag was reported',
     'diff/diff.ts',
     'known[emittedFlag] = true;',
     'known[emittedFlag] = false;',
@@ -361,7 +361,7 @@ const ROW_MUTANTS: readonly Mutant[] = [
     '(data.message as { id: string }).id',
   ),
   rowPatched(
-    'an outbound message does not answer those before it',
+    'an outbound message does not answer earlier messages',
     'redis/lua/includes/row-messages.lua',
     'row.o = position\n          answer_up_to(row, position)',
     'row.o = position',
@@ -379,7 +379,7 @@ const ROW_MUTANTS: readonly Mutant[] = [
     'if true then\n          changed = add_waiting',
   ),
   rowPatched(
-    'a contact waits since its last message',
+    'a contact waits only since its last message',
     'redis/redis-conversation-codec.ts',
     'waitingSince: row.w?.[0]?.[0],',
     'waitingSince: row.w?.at(-1)?.[0],',
@@ -498,13 +498,13 @@ const ROW_MUTANTS: readonly Mutant[] = [
     '',
   ),
   patched(
-    'the row of a contact does not come back with it',
+    'the row of a contact is not restored when the contact returns',
     'redis/lua/includes/listed-row.lua',
     'if not is_shown or #adopted > 0 then',
     'if is_shown or #adopted > 0 then',
   ),
   rowPatched(
-    'the revision of a row stays',
+    'the revision of a row does not increase',
     'redis/lua/includes/rows.lua',
     'row.v = next_row_revision()',
     'row.v = row.v or next_row_revision()',

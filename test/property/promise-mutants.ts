@@ -30,7 +30,7 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ['  if (accepts === undefined) return matching;', '  if (accepts !== null) return matching;'],
   ),
   broken(
-    'the owners of a number are those of another account',
+    'the contacts of a phone number are shared by all accounts',
     ['apps/gateway/src/auth/contact-access.spec.ts'],
     'apps/gateway/src/auth/contact-access.ts',
     ['    const name = `${account}\\n${phoneNumber}`;', '    const name = phoneNumber;'],
@@ -45,7 +45,7 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ],
   ),
   broken(
-    'the messages of an unsorted contact are kept for all accounts',
+    'the cached messages of an unsorted contact are shared by all accounts',
     ['libs/conversations/src/timeline/timeline.spec.ts', 'of each account separate'],
     'libs/conversations/src/timeline/unsorted-message-list-reader.ts',
     ['  return JSON.stringify([account, contactId]);', '  return JSON.stringify([contactId]);'],
@@ -125,7 +125,7 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ],
   ),
   broken(
-    'three 403 answers ever hold an account',
+    'three 403 answers hold an account even if upstream accepted a send between them',
     ['test/contract/relay/held-account.spec.ts', 'three 403'],
     'libs/upstream/src/account/budgeted-upstream.ts',
     [
@@ -152,13 +152,13 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ],
   ),
   broken(
-    'a token is valid for a second',
+    'a token is valid for a second instead of 100 ms',
     ['test/contract/upstream/request-budget.spec.ts', 'requests per second grants'],
     'libs/upstream/src/budget/request-budget.ts',
     ['export const BUDGET_TOKEN_TTL_MS = 100;', 'export const BUDGET_TOKEN_TTL_MS = 1_000;'],
   ),
   broken(
-    'the budget allows for half of the delay between requests',
+    'the budget allows for only half of the maximum difference of the delays of two requests',
     ['test/contract/upstream/request-budget.spec.ts', 'requests per second grants'],
     'libs/upstream/src/budget/lua/includes/token-bucket.lua',
     [
@@ -167,7 +167,7 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ],
   ),
   broken(
-    'requests of a small budget may come too close',
+    'upstream may receive two requests of a small budget too soon after each other',
     ['test/contract/upstream/request-budget.spec.ts', 'requests per second grants'],
     'libs/upstream/src/budget/lua/includes/token-bucket.lua',
     [
@@ -185,7 +185,7 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ],
   ),
   broken(
-    'a short Retry-After ends a longer one',
+    'a short Retry-After replaces a longer one',
     ['test/contract/webhooks/pace.spec.ts', 'longest Retry-After'],
     'libs/webhooks/src/redis/lua/includes/pace.lua',
     [

@@ -100,7 +100,7 @@ export interface Summary {
   lastOutbound: RowMessage | undefined;
   /** The last outbound message that upstream shows. */
   lastPresentOutbound: RowMessage | undefined;
-  /** Inbound messages after the last outbound one, the first first. */
+  /** Inbound messages after the last outbound message, oldest first. */
   waiting: RowMessage[];
 }
 

@@ -40,10 +40,10 @@ export interface CommittedRead {
   isClockSteady: boolean;
 }
 
-/** Of the sends to one number that have no message, a row knows the texts of so many: the latest. */
+/** Maximum number of sends without a message, per phone number, whose texts a row has: those of the latest sends. */
 const MAX_PREVIEWED_SENDS = 3;
 const MAX_UNREAD = 100;
-/** Of more messages without an answer, a row leaves out some. */
+/** Maximum number of unanswered messages that a row has. If there are more, some are left out. */
 const MAX_WAITING = 101;
 
 export class RowOracle {

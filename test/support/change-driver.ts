@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A verb of the simulator's control interface. */
+/** Calls a verb of the simulator's control interface. */
 export type Simulate = <T>(verb: string, body?: object) => Promise<T>;
 
 /** Settings of a {@link ChangeDriver}. */
@@ -22,13 +22,13 @@ interface DrivenMessage {
 }
 
 const TICK_MS = 100;
-/** The feed would take more deletions for an outage, both of messages in a contact and of contacts. */
+/** With more deletions (of messages of a contact, or of contacts), the feed would assume an outage. */
 const MAX_DELETED_PER_CONTACT = 5;
 const MAX_DELETED_CONTACTS = 8;
 
 /**
  * Changes the simulator's data at a steady pace: new messages in both directions, changed flags, edits, deletions, and
- * a few deleted contacts, of which half are restored. It does not depend on the product.
+ * a few deleted contacts, of which half are restored. Uses no code of the product.
  */
 export class ChangeDriver {
   private readonly messages: DrivenMessage[] = [];
@@ -70,7 +70,7 @@ export class ChangeDriver {
     return made;
   }
 
-  /** One request with at most `max` changes. Returns the planned number and the number of changes that were made. */
+  /** Requests at most `max` changes. Returns the number of planned changes and the number of changes that were made. */
   private step(max: number): [number, Promise<number>] {
     const dice = this.randomBelow(1_000);
     if (dice < 450) return this.insert(Math.min(1 + this.randomBelow(3), max));

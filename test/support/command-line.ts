@@ -10,7 +10,7 @@ export interface Run {
 }
 
 /**
- * Starts `tidings` as a process. It has no settings but the given ones.
+ * Starts `tidings` as a process with only the given settings.
  * @param deadlineMs time after which the process is killed; by default a minute
  */
 export function startTidings(

@@ -9,13 +9,14 @@ import { Product } from './product.js';
 import { Receiver } from './receiver.js';
 import { WebhookReceiver } from './webhook-receiver.js';
 
-/** Number of deliveries that fail, and of those that are answered before the progress is looked at. */
+/** Number of deliveries that fail. */
 const FAILED = 6;
+/** Number of deliveries of the replay that the receiver answers before the test checks the progress bar. */
 const ANSWERED = 2;
-/** Maximum number of presses from the overview to what a failing receiver replied. */
+/** Maximum number of presses from the overview to the reply of a failing receiver. */
 const MAX_STEPS_TO_REPLY = 3;
 
-/** Proves the journeys of a reader who uses only the device, each from the sign-in to its end. */
+/** Defines tests in which a reader does whole tasks with the device only, each from the sign-in to the sign-out. */
 export function describeTours(device: Device): void {
   const browser = findBrowserFor(`the console by ${device} alone`);
 
@@ -63,7 +64,7 @@ export function describeTours(device: Device): void {
         receiver.secret = await addWebhook(page, hand, receiver.url);
         await sendFirst(page, hand, phoneNumber);
 
-        // The send, by the link at its message.
+        // Opens the page of the send, by the link at its message.
         const timeline = page.getByRole('log', { name: 'Messages' });
         await hand.press(timeline.getByRole('link', { name: 'Send details' }));
         await page.getByText('The message was delivered to the recipient.').waitFor();
@@ -82,7 +83,7 @@ export function describeTours(device: Device): void {
       });
     });
 
-    it('goes from the overview to the reply of a failing webhook in three steps, and replays all that failed', async () => {
+    it('goes from the overview to the reply of a failing webhook in three steps, and replays all failed deliveries', async () => {
       const phoneNumber = '+15551230002';
       await using receiver = await Receiver.start();
       Object.assign(receiver, { status: 503, reply: 'The database is full.' });
@@ -133,7 +134,7 @@ export function describeTours(device: Device): void {
       expect(receiver.requests).toHaveLength(FAILED);
     });
 
-    it('decides from the overview about a send that is unknown, and sends it again', async () => {
+    it('opens an unknown send from the overview, records its outcome, and sends it again', async () => {
       const phoneNumber = '+15551230003';
       await product.simulate('faults', [
         { match: { method: 'POST', phoneNumber }, fault: { kind: 'status', status: 500 } },
@@ -187,7 +188,7 @@ async function addWebhook(page: Page, hand: Hand, url: string): Promise<string> 
   return secret ?? '';
 }
 
-/** Sends the first message to a number, and follows it until its delivery. */
+/** Sends the first message to a number, and waits until the page shows the message as delivered. */
 async function sendFirst(page: Page, hand: Hand, phoneNumber: string): Promise<void> {
   await hand.open('Conversations', 'c');
   await hand.write(page.getByRole('searchbox', { name: 'Search conversations' }), phoneNumber);
@@ -201,7 +202,7 @@ async function sendFirst(page: Page, hand: Hand, phoneNumber: string): Promise<v
   expect(await bubble.count()).toBe(1);
 }
 
-/** Finds each event of the tour in the list, and the delivery of the last one at the event. */
+/** Finds each event of the tour in the list of events, and the delivery of the last event on its page. */
 async function seeEvents(page: Page, hand: Hand, url: string): Promise<void> {
   await hand.open('Events', 'e');
   await hand.press(page.getByRole('button', { name: 'Show the stored events from the start' }));
@@ -222,7 +223,11 @@ async function seeDeliveries(page: Page, hand: Hand, url: string): Promise<void>
     await page.getByRole('row').filter({ hasText: type }).getByText('succeeded').waitFor();
 }
 
-/** Presses a verb of the page, and confirms it in the dialog. @param text what the dialog says */
+/**
+ * Presses a button of the page, and confirms in the dialog.
+ * @param verb label of both buttons
+ * @param text what the dialog says
+ */
 async function decide(page: Page, hand: Hand, verb: string, text: string): Promise<void> {
   await hand.press(page.getByRole('button', { name: verb }));
   const dialog = page.getByRole('dialog', { name: `${verb}?` });

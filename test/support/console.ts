@@ -74,7 +74,7 @@ export async function openSignIn(
       );
     },
     settled: async () => {
-      // The router shows the page of a new address in the next frame, and the page asks for its data in the one after.
+      // The router shows the page of a new address in the next frame, and the page requests its data one frame later.
       await page.evaluate(
         'new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))',
       );

@@ -4,8 +4,9 @@ const CHECK_INTERVAL_MS = 25;
 
 /**
  * Calls `look` repeatedly until its result is neither undefined, null nor false, and returns the result.
- * @param what is awaited, for the error message @throws {Error} after the deadline
- * @param deadlineMs limit for a test that hangs, by default. A test of promptness passes its own limit.
+ * @param what description of what is awaited, for the error message
+ * @param deadlineMs the default is for tests that hang; a test of promptness passes a shorter time
+ * @throws {Error} after the deadline
  */
 export async function eventually<T>(
   what: string,

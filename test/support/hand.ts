@@ -1,10 +1,10 @@
 import type { Locator, Page } from 'playwright-core';
 import { eventually } from './eventually.js';
 
-/** What a hand may use to operate the console. */
+/** The device with which a {@link Hand} presses elements of the console. */
 export type Device = 'mouse' | 'keyboard';
 
-/** A reader of the console, who uses only the mouse, or only the keyboard. Texts are typed by both. */
+/** A reader of the console who presses elements only by mouse, or only by keyboard. Both type texts. */
 export interface Hand {
   /** Number of elements that were pressed, and of pages that were opened from the navigation. */
   readonly steps: number;
@@ -44,8 +44,8 @@ class MouseHand implements Hand {
 }
 
 /**
- * Reaches an element by Tab alone. It fails if an element cannot be reached, if the reader cannot see where the focus
- * is, and if the focus is lost to the document after the step before.
+ * Reaches each element by Tab alone. Fails if Tab does not reach an element, if the reader cannot see which element
+ * has the focus, or if no element has the focus after the previous step.
  */
 class KeyboardHand implements Hand {
   steps = 0;
@@ -86,7 +86,7 @@ class KeyboardHand implements Hand {
     );
   }
 
-  /** Presses Tab, and waits for the focus to leave its element. */
+  /** Presses Tab, waits until the focus has left the previous element, and returns the next focused element. */
   private async tab(): Promise<FocusedElement> {
     await this.page.evaluate('globalThis.tabbedFrom = document.activeElement');
     await this.page.keyboard.press('Tab');

@@ -41,7 +41,7 @@ export class MemoryAgenda implements Agenda {
     const now = performance.now();
     const isClaimed = (task: AgendaTask): boolean => (this.taken.get(keyOf(task))?.leaseEnd ?? 0) > now;
     const requested = [...this.tasks.values()].filter(({ time }) => time === 0);
-    // A task whose lease has ended is due again, whether it was requested since or not.
+    // A task whose lease has ended is due again, even if it was not requested since its claim.
     const due = new Map([...requested, ...this.taken.values()].map((task) => [keyOf(task), task]));
     const free = [...due.values()].filter((task) => !isClaimed(task));
     const tasks = free.slice(0, count).map(({ account, round }) => {

@@ -10,7 +10,7 @@ import {
 } from '#accounts';
 import { type Clock, clockOfThisMachine } from '#platform';
 
-/** What the fake reads of the API keys. */
+/** Finds an API key. The fake needs no other method of the store of API keys. */
 interface ApiKeyReader {
   find(id: string): Promise<StoredApiKey | undefined>;
 }

@@ -3,7 +3,7 @@ import { minuteNumberAt, createZeroCounts, RedisStatsStore } from '#metrics';
 import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 
 /**
- * Writes an hour of statistics of the account `default`, as a small installation has it in a morning.
+ * Writes an hour of statistics of the account `default`, typical of a small installation on a morning.
  * @param redisUrl the Redis of an installation with the default prefix of keys
  */
 export async function writePastHour(redisUrl: string): Promise<void> {
@@ -12,7 +12,7 @@ export async function writePastHour(redisUrl: string): Promise<void> {
   try {
     const store = new RedisStatsStore(redis, 'tidings');
     const { now } = await store.read('default');
-    // With the current minute: a picture may be made in the next one, which shows this one as full.
+    // Includes the current minute. A screenshot that is made in the next minute shows it as a complete minute.
     const hour = Array.from({ length: 60 }, (_, i) => countsOf(i));
     const first = minuteNumberAt(now) - hour.length + 1;
     await store.add('default', new Map(hour.map((counts, i) => [first + i, counts])));

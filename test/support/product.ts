@@ -11,8 +11,8 @@ import { startTestRedis, type TestRedis } from './redis-server.js';
 const SIMULATOR_KEY = 'simulator-key-of-a-test';
 
 /**
- * The OpenAPI document of this build, by CONTACTS_SHAPE: no other setting changes it. Read from the first gateway that
- * this process starts.
+ * The checks against the OpenAPI document of this build, by the value of CONTACTS_SHAPE. No other setting changes the
+ * document. It is read from the first gateway that this process starts with that value.
  */
 const apis = new Map<string | undefined, ApiCheck>();
 

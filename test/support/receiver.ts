@@ -8,7 +8,7 @@ export class Receiver implements AsyncDisposable {
   readonly requests: { headers: IncomingHttpHeaders; body: Buffer }[] = [];
   status = 204;
   reply = '';
-  /** Number of requests that are answered. Those after them wait until `answerAll`. */
+  /** Number of requests that are answered. Later requests wait until {@link answerAll}. */
   answers = Infinity;
   private readonly waiting: ServerResponse[] = [];
 

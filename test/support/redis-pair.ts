@@ -21,7 +21,7 @@ export interface TestPair extends RedisLayout {
   switchOver(): Promise<void>;
 }
 
-/** Starts both on free ports, and waits until the replica is in sync. */
+/** Starts master and replica on free ports, and waits until the replica is in sync. */
 export async function startTestPair(): Promise<TestPair> {
   const directory = await mkdtemp(join(tmpdir(), 'tidings-pair-'));
   const password = randomBytes(12).toString('hex');
@@ -50,7 +50,7 @@ export async function startTestPair(): Promise<TestPair> {
         'the replica is in sync',
         async () =>
           /master_link_status:up/.test(String(await replica.ask('INFO', 'replication'))) &&
-          // The master notices it later, and refuses a failover until then.
+          // The master notices this later than the replica, and refuses a failover until then.
           /state=online/.test(String(await master.ask('INFO', 'replication'))),
       );
     await follows();

@@ -5,7 +5,7 @@ let path: Promise<string> | undefined;
 /**
  * Returns the path of the Redis server program. Searches once per Jest worker, because each search starts the program.
  *
- * @throws {Error} naming why no suitable program was found
+ * @throws {Error} that says why no suitable program was found
  */
 export function redisProgram(): Promise<string> {
   path ??= findRedisServer().then((search) => {

@@ -18,7 +18,7 @@ end}, {__index = real})
  * @param now time in milliseconds since 1970
  */
 export function redisWithClock(redis: RedisClient, now: () => number): RedisClient {
-  /** Digest of each script with its clock, by the digest of the script. */
+  /** Digest of each script with the replaced TIME command, by the digest of the original script. */
   const loaded = new Map<string, string>();
   const run = (digest: string, rest: readonly RedisArgument[]): Promise<unknown> =>
     redis.call('evalsha', [digest, ...rest, Math.round(now() * 1_000)]);

@@ -39,7 +39,7 @@ function bodyOf(check: ApiCheck, { requestBody }: ApiOperation): object | undefi
 
 function sampleOf(check: ApiCheck, given: ApiSchema, name: string): unknown {
   const schema = check.resolved(given);
-  // An address that a test may use.
+  // An address at which no server listens, so that a delivery reaches nobody.
   if (/url$/i.test(name)) return 'http://127.0.0.1:9/sample';
   if (schema.example !== undefined) return schema.example;
   if (schema.enum !== undefined) return schema.enum[0];

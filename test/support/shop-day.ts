@@ -1,10 +1,10 @@
 import { eventually } from './eventually.js';
 import type { Product } from './product.js';
 
-/** What was said: minutes before now, by whom, and the text. */
+/** A message: how many minutes ago it was written, by whom, and the text. */
 type Line = readonly [minutesAgo: number, by: 'them' | 'us', text: string];
 
-/** A contact of a shop that sends parcels, and what was said before Tidings was started. */
+/** A contact of a shop that sends parcels, with the messages from before Tidings was started. */
 interface Customer {
   name: string;
   phoneNumber: string;
@@ -38,7 +38,7 @@ function customer(i: number, name: string, history: readonly Line[]): Customer {
   return { name, phoneNumber: `+1415555${String(100 + i).padStart(4, '0')}`, history };
 }
 
-/** Objects that pictures show. */
+/** Objects that the screenshots show. */
 export interface ShopDay {
   /** Phone number of the customer with the longest conversation. */
   talker: string;
@@ -46,7 +46,7 @@ export interface ShopDay {
   unknownSend: string;
 }
 
-/** Adds the customers and what was said before. Runs before the first read, so that nothing of it is an event. */
+/** Adds the customers and their earlier messages. Runs before the first read, so that these cause no events. */
 export async function tellHistory(product: Pick<Product, 'simulate'>): Promise<void> {
   for (const { name, phoneNumber, history } of CUSTOMERS) {
     await product.simulate('contacts', { name, phoneNumber });

@@ -15,8 +15,8 @@ export interface Fault {
 }
 
 /**
- * Checks the events of a feed against what really happened. It knows the simulator's ledger and the public format of
- * events, and shares no code with the product.
+ * Checks the events of a feed against the changes and replies in the simulator's ledger. Uses only the ledger and the
+ * public format of events, and shares no code with the product.
  */
 export class FeedOracle {
   private readonly truth = new Truth();
@@ -25,7 +25,7 @@ export class FeedOracle {
     for (const entry of entries) this.truth.observe(entry);
   }
 
-  /** Ends the baseline: the feed has read everything once before later entries. */
+  /** Ends the baseline: the feed has read everything once, and the following entries are changes. */
   endBaseline(): void {
     this.truth.endBaseline();
   }

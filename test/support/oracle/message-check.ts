@@ -37,10 +37,10 @@ const FLAGS = ['delivered', 'read'] as const;
 
 /**
  * Checks the events of one message against its history. After a kill, it is unknown which reads were committed. But
- * each event has the whole message as it was read, so the events show that, and the checks are exact:
+ * each event has the whole message as it was read, so the events show which reads were committed. The checks are:
  *
  * - each emitted version was served before, and versions are emitted in order (this finds stale and invented reads);
- * - each event names a difference between the previously emitted version and its own, and all differences are named
+ * - each event names a difference between the previously emitted version and this one, and all differences are named
  * before the next version (a duplicate names no difference; an omission leaves one unnamed);
  * - the last emitted version is upstream's version, and each version that was shown repeatedly was emitted (this finds
  * missed changes).

@@ -35,7 +35,7 @@ export type RelayRule =
   | 'duplicate'
   /** Upstream accepted a text without a send request, or for another recipient. */
   | 'unrequested'
-  /** A recipient got two texts in another order than the gateway accepted them. */
+  /** Upstream accepted two texts of a recipient in another order than the gateway did. */
   | 'disordered'
   /** The gateway has lost the send. */
   | 'lost'

@@ -76,7 +76,7 @@ export class Truth {
   contactChanges = 0;
   private baseline = true;
 
-  /** Ends the baseline: the feed has read everything once before later entries. */
+  /** Ends the baseline: the feed has read everything once, and the following entries are changes. */
   endBaseline(): void {
     this.baseline = false;
   }
