@@ -358,7 +358,7 @@ describe('a send in a conversation', () => {
     expect(await harness.ownerOf(NUMBER)).toBe(other);
     expect(await row(contactId)).toMatchObject({ pendingSends: 0, last: { kind: 'message' } });
     expect(await row(other)).toMatchObject({ pendingSends: 1, phoneNumbers: [NUMBER, OTHER_NUMBER] });
-    // An edit of an older message says nothing about whose number it is now.
+    // An edit of an older message does not change the contact to which the number belongs.
     harness.control('messages/edit', { id: ids[0], message: 'edited' });
     await harness.polls.poll(ACCOUNT, contactId);
     expect((await harness.eventTypes()).at(-1)).toBe('message.updated');

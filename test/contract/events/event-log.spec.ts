@@ -484,7 +484,7 @@ describe('consumers of the log', () => {
 
   it('receive fewer large events at a time than small ones, but each of them once and in order', async () => {
     await log.append(ACCOUNT, many(1, { data: { text: 'x'.repeat(3_000_000) } }));
-    // Small events before large ones must not let all of the large ones in.
+    // Small events before large events must not cause one read to return all large events.
     await log.append(ACCOUNT, many(30));
     for (let n = 0; n < 3; n += 1)
       await log.append(ACCOUNT, many(20, { data: { text: 'x'.repeat(100_000) } }));

@@ -78,7 +78,7 @@ describe('a read of older messages', () => {
     },
   );
 
-  it('finds changed flags above a small page of an oldest-first list of which upstream returns no message', async () => {
+  it('finds the changed flag of a message even if upstream returns no message of a later page of five in an oldest-first list', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'oldestFirst', limitCap: 5 });
     const contactId = harness.createContact(NUMBER);
@@ -96,8 +96,8 @@ describe('a read of older messages', () => {
   });
 });
 
-describe('a new message on a later page that upstream cannot return', () => {
-  it('does not hide the other messages of a burst that fills page 1', async () => {
+describe('a new message that upstream cannot return, on a page after page 1,', () => {
+  it('does not prevent the detection of the other messages of a burst that fills page 1', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(50);
     const fresh = harness.createMessages(contactId, { count: 30, intervalMs: 10 });
@@ -139,14 +139,14 @@ describe('a first page that upstream fails to return', () => {
     return limits.flatMap((limit, i) => Array<number>((after[i] ?? 0) - (before[i] ?? 0)).fill(limit));
   }
 
-  it('is requested in full again by the next poll after a single failure, because the cause may not be a message', async () => {
+  it('is requested with the full limit again by the next poll after a single failure, because the cause may not be a message', async () => {
     const { contactId } = await here.createKnownContact(50);
     here.harness.control('faults', { match: { path: '/messages' }, fault: { kind: 'status', status: 500 } });
     expect(await limitsOfPoll(contactId)).toEqual([20, 10]);
     expect(await limitsOfPoll(contactId)).toEqual([20]);
   });
 
-  it('is requested in part by later polls if it fails in two polls in a row', async () => {
+  it('is requested with a smaller limit by later polls if it fails in two polls in a row', async () => {
     const { contactId, ids } = await here.createKnownContact(50);
     here.harness.control('settings', { failingMessageIds: [ids.at(-14)] });
     expect(await limitsOfPoll(contactId)).toEqual([20, 10]);

@@ -6,8 +6,8 @@ import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.j
 const here = new WithFeedHarness();
 
 /**
- * Creates 75 messages of three days ago. Some of them arrive before `places` older ones. Returns the ids of the messages
- * that arrive early.
+ * Creates 75 messages from three days ago. Three of them arrive before `places` older messages. Returns the ids of
+ * these three.
  */
 function createMisplacedMessages(contactId: string, places: number): string[] {
   const start = Date.now() - 3 * DAY_MS;

@@ -176,7 +176,7 @@ describe('a missing contact', () => {
       ...harness.source,
       listContacts: async (...args) => {
         const askedAt = performance.now();
-        // The first read without the contact waits for its reply, in which time the contact is deleted.
+        // The reply to the first read without the contact is late. The contact is deleted just before that reply.
         await eventually('the reply is late', () =>
           Promise.resolve(deletedAt !== undefined || performance.now() - askedAt > absenceMs),
         );

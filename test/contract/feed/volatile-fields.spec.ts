@@ -181,7 +181,7 @@ describe('a contact field that differs at each read of the contact list', () => 
       ...harness.source,
       listContacts: async (account, purpose, newReader) => {
         const list = await harness.source.listContacts(account, purpose, newReader);
-        // As for the elements of another list of the reply.
+        // Simulates that the reply contains another list, for which a reader is created, too.
         newReader();
         return list;
       },

@@ -209,7 +209,7 @@ describe.each([
     expect(await agenda.complete(await takeOne(), undefined)).toBeUndefined();
   });
 
-  // The memory agenda has no clock for these.
+  // The following tests change the clock of Redis, which the memory agenda does not use.
   if (isMemory) return;
 
   it("keeps the order of its tasks and the time until each task if Redis' clock is set back, even for a task whose process died", async () => {

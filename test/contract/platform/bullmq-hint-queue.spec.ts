@@ -111,7 +111,7 @@ describe('a hint for workers', () => {
     await eventually('the job ran', () => ran.includes(2));
   });
 
-  it('becomes a job that sees all data written before the hint', async () => {
+  it('causes a job that runs after all writes that precede the hint', async () => {
     let noted = 0;
     let seen = 0;
     work(() => {

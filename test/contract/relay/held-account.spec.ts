@@ -113,7 +113,7 @@ const untilBack = (by: UpstreamProbe): Promise<boolean> =>
     return (await health.outage(ACCOUNT)) === undefined;
   });
 
-describe('sends of an account whose key upstream refuses', () => {
+describe('sends while upstream answers the requests of an account with errors', () => {
   it('wait and do not fail: after recovery, the send that got the 401 and all others are posted in order', async () => {
     const { lanes, probe } = process();
     const ids = [await accept(ONE, 'n1'), await accept(ONE, 'n2'), await accept(ONE, 'n3')];

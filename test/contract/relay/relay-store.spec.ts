@@ -355,7 +355,7 @@ describe('storing a new send', () => {
     await accept();
   });
 
-  it('with a quota remembers the sends of the holder until a week after they are due', async () => {
+  it('with a quota counts the sends of the holder in a Redis key that expires a week after the latest `sendAt`', async () => {
     const WEEK_MS = 7 * 86_400_000;
     const quota = { holder: 'browser', maxUnfinished: 2 };
     const sendAt = Date.now() + 4 * WEEK_MS;

@@ -138,7 +138,7 @@ describe('a message that another person wrote before a send with the same text',
 });
 
 describe('a message that another person wrote 12 s before a send with the same text', () => {
-  it('is not bound to the send if the poll that finds it takes 5 s longer after its first page', async () => {
+  it('is not bound to the send even if the poll that finds the message continues for 5 s after its first page', async () => {
     const { harness } = relay;
     const contactId = harness.createContact(NUMBER);
     const startedAt = Date.now();

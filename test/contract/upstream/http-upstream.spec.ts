@@ -729,7 +729,7 @@ describe('a read', () => {
     },
   );
 
-  it('of a page of messages returns when the headers of the reply arrived, not when its body ended', async () => {
+  it('of a page of messages returns the time at which the headers of the reply arrived, not the time at which its body ended', async () => {
     let bodyAt = 0;
     const to = await serve((_, response) => {
       const end = (): void => {

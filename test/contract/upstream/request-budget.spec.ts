@@ -80,8 +80,8 @@ const count = (granted: readonly Grant[], kind: RequestClass): number =>
   granted.filter((one) => one.kind === kind).length;
 
 /**
- * Returns the index of each grant that begins a period with too many grants. Requests that upstream receives within `t`
- * seconds may have been granted within a longer time: `t` and the maximum difference of the delays of two requests.
+ * Returns the index of each grant that begins a period with too many grants. Requests that upstream receives within
+ * `t` seconds may be granted within a longer time: `t` plus the maximum difference of the delays of two requests.
  */
 function tooMany(granted: readonly Grant[], rate: number): number[] {
   const laterMs = BUDGET_TOKEN_TTL_MS + LATENCY_MS;
