@@ -6,7 +6,7 @@
  */
 
 /**
- * Asks for everything that callers can see of an account and that is stored: lists page by page, and each thing alone.
+ * Requests all stored data of an account that callers can read: lists page by page, and each object alone.
  * @param {Caller} caller
  * @param {string} account
  * @returns {Promise<Answer[]>}

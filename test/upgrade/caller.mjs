@@ -3,7 +3,7 @@ import { until } from './old-build.mjs';
 /** @import { OldBuild } from './old-build.mjs' */
 
 /**
- * Ids of what the snapshot holds, by what they stand for.
+ * Ids of the objects in the snapshot, by kind of object and name.
  * @typedef {object} Names
  * @property {Record<string, string>} sends
  * @property {Record<string, string>} webhooks
@@ -13,7 +13,7 @@ import { until } from './old-build.mjs';
  * @property {Record<string, { key: string, body: object }>} idempotent requests with an idempotency key, by send
  */
 
-/** A caller of the old build, and a hand at its upstream. It remembers the id of all that it made. */
+/** Calls the API of the old build and controls its upstream. Records the ids of all objects that it creates. */
 export class Caller {
   /** @type {Names} */
   names = { sends: {}, webhooks: {}, contacts: {}, messages: {}, keys: {}, idempotent: {} };
@@ -24,7 +24,7 @@ export class Caller {
     this.build = build;
   }
 
-  /** A phone number that nobody has. */
+  /** Returns a phone number that no contact has. */
   nextNumber() {
     this.#numbers += 1;
     return `+1555020${String(this.#numbers).padStart(4, '0')}`;

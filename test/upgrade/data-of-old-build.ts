@@ -6,7 +6,7 @@ import { Sends } from './sends.js';
 import { Subscriber } from './subscriber.js';
 import { ACCOUNTS, Upgraded } from './upgraded.js';
 
-/** Webhooks whose receivers answer from now on, with their accounts. */
+/** Webhooks whose receivers respond after the upgrade, each with its account. */
 const REACHABLE = {
   ...{ live: 'default', failing: 'default', ordered: 'default', filtered: 'default', hanging: 'default' },
   ...{ off: 'default', 'of another account': 'oldest' },
@@ -23,7 +23,7 @@ export function testUpgradeFrom(snapshotName: string): void {
   beforeAll(async () => {
     upgraded = await Upgraded.start(snapshotName);
     sends = new Sends(upgraded);
-    // Every port is another one than before, so the gateway is told the new addresses before the worker starts.
+    // All ports have changed, so the accounts get their new upstream addresses before the worker starts.
     await upgraded.moveAccounts();
     for (const [name, account] of Object.entries(REACHABLE))
       subscribers.set(name, await Subscriber.start(upgraded, name, account));

@@ -19,14 +19,15 @@ export function settingsOf(account) {
 }
 
 /**
- * Variables that keep the snapshot alive while it gets older. Everything in it has the times of the day on which it was
- * made, because data with rewritten times would not be what the old build stored. So nothing in it may end by its age:
- * retention is at its max of ten years, and the other limits are as far away. Ten years after the snapshot was made,
- * retention removes what is in it: then make a new one. On a clock before that day the test fails. What ends by its age
- * all the same (leases, budgets, the overlap of a rotated secret) the test does not look at.
+ * Variables with which the data of a snapshot stays valid although it gets older. All data has the times of the day
+ * on which the snapshot was made, because data with changed times would not be what the old build stored. So no data
+ * may expire by its age: retention has its maximum of ten years, and the other limits are as long. Ten years after the
+ * snapshot was made, retention removes its data: then make a new snapshot. If the clock is before the day of the
+ * snapshot, the test fails. The test does not check data that expires all the same (leases, budgets, the overlap of a
+ * rotated secret).
  *
- * `POLL_SETTLE_HOURS` is at its max of one year. From then on the sweep alone sees the flags of old messages, so the
- * test has it run every few seconds.
+ * `POLL_SETTLE_HOURS` has its maximum of one year. For older messages, only the sweep reads the flags, so the sweep
+ * runs every few seconds.
  * @type {Readonly<Record<string, string>>}
  */
 export const ENVIRONMENT = {

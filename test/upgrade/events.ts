@@ -14,12 +14,12 @@ export class Events {
     private readonly account: string,
   ) {}
 
-  /** What the old build had in its log. */
+  /** Returns the events that the old build had in its log. */
   before(): ReceivedEvent[] {
     return this.formerPages().flatMap(({ events }) => events);
   }
 
-  /** After the cursor with which the old build answered last. */
+  /** Returns the events after the last cursor that the old build returned. */
   async later(): Promise<ReceivedEvent[]> {
     return await this.read(`&after=${this.formerPages().at(-1)?.next ?? ''}`);
   }
@@ -42,7 +42,7 @@ export function messageIdOf({ data }: ReceivedEvent): string {
   return (data['message'] as { id: string }).id;
 }
 
-/** @param first sequence of a contact's, and of the account's, first event; left out: any */
+/** @param first required first sequence of each contact and of the account; if absent, any */
 export function expectNoGaps(events: readonly ReceivedEvent[], first?: number): void {
   const sequences = new Map<string, number[]>();
   for (const { contactId = '', sequence } of events)

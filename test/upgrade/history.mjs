@@ -13,7 +13,7 @@ const CONTACTS = /** @type {const} */ ({
   shuffled: { Fay: 25, Gus: 1 },
 });
 
-/** The worker of the first part: everything ends soon. */
+/** Variables of the worker of the first part: sends and deliveries end soon. */
 export const SHORT_WAITS = {
   POLL_SWEEP_INTERVAL_MS: '10000',
   SEND_CONFIRM_MS: '1500',
@@ -23,7 +23,7 @@ export const SHORT_WAITS = {
   WEBHOOK_RETRY_SCHEDULE_SECONDS: '1,1',
 };
 
-/** The worker of the second part: nothing ends in the seconds until it is killed. */
+/** Variables of the worker of the second part: no send or delivery ends before the worker is killed seconds later. */
 export const LONG_WAITS = {
   SEND_CONFIRM_MS: '60000',
   SEND_CONFIRM_MEDIA_MS: '60000',
@@ -35,7 +35,7 @@ export const LONG_WAITS = {
 };
 
 /**
- * Before the first read: contacts, accounts, API keys, and webhooks of which one answers.
+ * Creates data before the first read: contacts, accounts, API keys, and webhooks of which one answers.
  * @param {Caller} caller
  * @param {(path: string) => string} receiver
  */
@@ -66,7 +66,8 @@ export async function register(caller, receiver) {
 }
 
 /**
- * With short waits: first reads, deletions, every end that a delivery or a send can have.
+ * With short waits: waits for the first reads, deletes a message and a contact, and lets deliveries and sends end in
+ * every possible way.
  * @param {Caller} caller
  */
 export async function finishThings(caller) {
@@ -137,10 +138,10 @@ async function finishSends(caller) {
 }
 
 /**
- * With long waits: backlogs at receivers that do not answer, and sends in the middle of everything.
+ * With long waits, creates backlogs of receivers that do not answer, and sends in every unfinished state.
  * @param {Caller} caller
  * @param {(path: string) => string} receiver
- * @param {string} dead address at which nobody listens
+ * @param {string} dead address at which no server listens
  */
 export async function beginThings(caller, receiver, dead) {
   const { build, names } = caller;
@@ -192,7 +193,7 @@ async function beginSends(caller) {
 }
 
 /**
- * What callers do while no worker runs.
+ * Makes the requests of callers while no worker runs.
  * @param {Caller} caller
  */
 export async function acceptWithoutWorker(caller) {

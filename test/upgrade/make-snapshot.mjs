@@ -95,7 +95,7 @@ async function filesOf(folders) {
   return Object.fromEntries((await Promise.all(contents)).flat());
 }
 
-/** A receiver of webhooks, and an address at which nobody listens. */
+/** Starts a receiver of webhooks. Also returns an address at which no server listens. */
 async function startReceiver() {
   const server = createServer((request, response) => {
     const status = { '/live': 204, '/failing': 500, '/gone': 410 }[request.url ?? ''];

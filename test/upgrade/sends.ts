@@ -9,20 +9,20 @@ export interface Send {
   attempts: object[];
 }
 
-/** A send that upstream took. */
+/** A send that upstream accepted. */
 export interface Post {
   message: string;
   parts: { name: string; sha256?: string }[];
 }
 
-/** The sends of an account of the snapshot, by their names. */
+/** The sends of an account of the snapshot. Each has a name in the snapshot. */
 export class Sends {
   constructor(
     private readonly upgraded: Upgraded,
     private readonly account = 'default',
   ) {}
 
-  /** As the old build answered it last. */
+  /** Returns a send as the old build showed it last. */
   before(name: string): Send {
     const [send] = this.upgraded.answersTo<Send>(new RegExp(`^/v1/sends/${this.idOf(name)}$`), this.account);
     if (send === undefined) throw new Error(`no send "${name}"`);
@@ -40,7 +40,7 @@ export class Sends {
     });
   }
 
-  /** What the account's upstream ever took, in its order, before and after the upgrade. */
+  /** Returns all sends that the account's upstream accepted, before and after the upgrade, in order of acceptance. */
   async posts(): Promise<Post[]> {
     const wanted = { kind: 'send.accepted' };
     return (await this.upgraded.simulate<{ entries: Post[] }>(this.account, 'ledger', wanted)).entries;

@@ -10,7 +10,7 @@ export interface Snapshot {
   madeAt: string;
   keys: { api: string; encryption: string };
   names: Names;
-  /** What the old build answered last. */
+  /** The last replies of the old build. */
   answers: Answer[];
   /** Contents by path, a character per byte. */
   files: Record<string, string>;
@@ -29,7 +29,7 @@ export async function readSnapshot(name: string): Promise<Snapshot> {
   return snapshot;
 }
 
-/** Puts the files of a snapshot back, as after a restore. */
+/** Writes the files of a snapshot, like the restore of a backup. */
 export async function restoreFiles({ files }: Snapshot, directory: string): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(directory, path)), { recursive: true });

@@ -10,7 +10,7 @@ export interface Delivery {
   attempts: object[];
 }
 
-/** A webhook of the snapshot and its receiver at a new address. The receiver has only the secret of before. */
+/** A webhook of the snapshot, with a receiver at a new URL. The receiver has only the secret of the old build. */
 export class Subscriber implements AsyncDisposable {
   private constructor(
     private readonly upgraded: Upgraded,
@@ -28,12 +28,12 @@ export class Subscriber implements AsyncDisposable {
     return subscriber;
   }
 
-  /** As the old build answered it last. */
+  /** Returns the webhook as the old build showed it last. */
   before(): { updatedAt: string } {
     return this.only(this.upgraded.answersTo(new RegExp(`^${this.path}$`), this.account));
   }
 
-  /** The deliveries that were pending in the old build. */
+  /** Returns the deliveries that were pending in the old build. */
   pendingBefore(): Delivery[] {
     const lists = new RegExp(`^${this.path}/deliveries`);
     const pages = this.upgraded.answersTo<{ deliveries: Delivery[] }>(lists, this.account);
@@ -52,7 +52,7 @@ export class Subscriber implements AsyncDisposable {
     await eventually(`${eventId} arrives`, () => this.receiver.events.some(({ id }) => id === eventId));
   }
 
-  /** A message of a contact arrives upstream, and its event here. */
+  /** Creates a message of a contact at upstream, and waits until the receiver gets its event. */
   async receivesMessageOf(contact: string): Promise<void> {
     const contactId = this.upgraded.snapshot.names.contacts[contact];
     const { ids } = await this.upgraded.simulate<{ ids: string[] }>(this.account, 'messages', { contactId });

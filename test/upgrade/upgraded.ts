@@ -12,7 +12,7 @@ export const ACCOUNTS = Object.keys(ORDERS);
 
 const CALL_WITHIN_MS = 10_000;
 
-/** The present build on the data that an old build stored. Every port is another one than before. */
+/** The present build with the data that an old build stored. All ports differ from those of the old build. */
 export class Upgraded implements AsyncDisposable {
   api!: ApiCheck;
   private gateway: ProductProcess | undefined;
@@ -45,7 +45,7 @@ export class Upgraded implements AsyncDisposable {
     return upgraded;
   }
 
-  /** Tells the gateway the present addresses of the accounts that it stored. */
+  /** Changes the upstream address of each account but `default` to the address of the account's present simulator. */
   async moveAccounts(): Promise<void> {
     for (const account of ACCOUNTS.filter((id) => id !== 'default')) {
       const change = { baseUrl: this.baseUrlOf(account), apiKey: upstreamKeyOf(account) };
@@ -86,13 +86,13 @@ export class Upgraded implements AsyncDisposable {
     return account === 'default' ? keys.api : (names.keys[account] ?? '');
   }
 
-  /** What the old build answered last. */
+  /** Returns the last replies of the old build. */
   answersTo<T>(path: RegExp, account = 'default'): T[] {
     const answers = this.snapshot.answers.filter((one) => one.account === account && path.test(one.path));
     return answers.map(({ reply }) => reply as T);
   }
 
-  /** A request to the gateway. The reply must be as documented. */
+  /** Sends a request to the gateway. The reply must be as documented. */
   async call(
     method: string,
     path: string,
@@ -112,7 +112,7 @@ export class Upgraded implements AsyncDisposable {
     return await checkedReply(this.api, method, path, reply);
   }
 
-  /** The JSON of a reply that must be 2xx, for a caller of this account. */
+  /** Sends a request as a caller of the account, and returns the JSON of the reply, whose status must be 2xx. */
   async json<T>(method: string, path: string, body?: object, account = 'default'): Promise<T> {
     const reply = await this.call(method, path, body, { 'X-API-Key': this.keyOf(account) });
     const text = await reply.text();
@@ -120,7 +120,7 @@ export class Upgraded implements AsyncDisposable {
     return JSON.parse(text) as T;
   }
 
-  /** A verb of the control interface of an account's simulator. */
+  /** Calls a verb of the control interface of an account's simulator. */
   async simulate<T = unknown>(account: string, verb: string, body: object = {}): Promise<T> {
     const reply = await fetch(`${this.baseUrlOf(account).replace(/v1$/, '_simulator')}/${verb}`, {
       method: 'POST',
