@@ -1,6 +1,6 @@
 // What an installation costs while nothing changes: processor time in % of a core, and resident memory. First 10
 // contacts with the default settings, then 10,000 contacts at one request a second. At the same time, a bare loop reads
-// as many pages per second with two scripts of a Redis of its own a page. TIDINGS_IDLE_SECONDS sets the length of a
+// as many pages per second, and runs two scripts per page on its own Redis. TIDINGS_IDLE_SECONDS sets the length of a
 // measurement.
 import { setTimeout as pause } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT_ID } from '#accounts';
@@ -120,7 +120,7 @@ async function untilAllAreRead({ redis: { client } }: Installation, contacts: nu
   }
 }
 
-/** Makes all contacts due now, and tells the worker. */
+/** Makes all contacts due now, and wakes the worker. */
 async function makeAllDue({ redis: { client } }: Installation): Promise<void> {
   const contacts = await client.zrange(DUE_KEY, '0', '-1');
   const now = String(Date.now());

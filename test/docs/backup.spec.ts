@@ -17,14 +17,14 @@ const REDIS_CLI = findProgram('redis-cli');
 const CAN_RUN = REDIS_CLI !== undefined && findProgram('redis-check-rdb') !== undefined;
 if (!CAN_RUN)
   process.stderr.write('SKIPPED: the backup under Docker Compose is not tested without redis-cli\n');
-/** In a container, Redis has no rights but those of its own user, which only root can imitate. */
+/** In a container, Redis has only the rights of its own user. Only root can start a program with these rights. */
 const SETPRIV = process.getuid?.() === 0 ? findProgram('setpriv') : undefined;
 const USER_OF_REDIS = 65_534;
 
-/** What docs/operations.md runs in a gateway to back up the files. */
+/** The command of docs/operations.md that backs up the files in a gateway. */
 const [, COMMAND_OF_FILES = ''] = / gateway (sh -c '[^']*') > /.exec(read('docs/operations.md')) ?? [];
 
-/** What docs/operations.md runs in the container of Redis, with the file that the operator's shell opens. */
+/** The commands of docs/operations.md in the container of Redis, with the file that the operator's shell opens. */
 const COMMANDS = [...read('docs/operations.md').matchAll(/ redis (sh -e?c '[^']*'(?: [<>] \S+)?)/g)].map(
   ([, command = '']) => command,
 );

@@ -30,7 +30,7 @@ export function localLinks(text: string): string[] {
     .filter((target) => !/^[a-z]+:/.test(target));
 }
 
-/** A link's file and heading, as seen from the page that has it; no file: the page itself. */
+/** Returns the file and the heading to which a link of a page leads. Without a file, it leads to the page itself. */
 export function targetOf(page: string, link: string): { file: string; anchor: string | undefined } {
   const [path = '', anchor] = link.split('#', 2);
   return { file: path === '' ? page : relative(ROOT, resolve(ROOT, dirname(page), path)), anchor };

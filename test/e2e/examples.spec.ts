@@ -146,7 +146,7 @@ describe('the example of an auto-responder', () => {
         );
         const contactId = contacts.find(({ phoneNumber }) => phoneNumber === NUMBER)?.id ?? '';
         if (webhook !== undefined) {
-          // Delivered again, it is not answered again; what nobody signed is refused.
+          // A repeated delivery is not answered again. A request without a valid signature is refused.
           const { count } = await product.json<{ count: number }>(
             'POST',
             `/v1/webhooks/${webhook.id}/replay`,

@@ -243,7 +243,7 @@ withChromium('on two pages of a real browser,', () => {
         'Received during the outage',
         'Written after the outage',
       ]);
-      // What is shown as not sent was not sent.
+      // A text that the page shows as not sent was not sent.
       const sent = (await product.texts()).filter((text) => text.startsWith('Written'));
       expect(sent).toEqual(['Written after the outage']);
     });

@@ -54,7 +54,7 @@ withChromium('in a real browser,', () => {
       if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${home}/`))
         elsewhere.push(request.url());
     });
-    // The board asks every few seconds: a test that ends takes these handlers off the page first.
+    // The board sends a request every few seconds, so a test removes these handlers before it ends.
     await page.route('**/console/queues/board/api/**', async (route) => {
       const response = await route.fetch();
       replies.push(await response.text());

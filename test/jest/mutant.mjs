@@ -9,7 +9,7 @@ export const MUTANT = given === undefined ? undefined : JSON.parse(given);
  * Returns the text of a source with the mutant put in.
  * @param {string} text
  * @param {string} file the source, relative to the checkout
- * @throws {Error} unless each text that is replaced stands in the file exactly once
+ * @throws {Error} unless each text that is replaced occurs exactly once in the file
  */
 export function mutated(text, file) {
   let result = text;

@@ -70,7 +70,7 @@ export class ChangeDriver {
     return made;
   }
 
-  /** Requests at most `max` changes. Returns the number of planned changes and the number of changes that were made. */
+  /** Requests at most `max` changes. Returns the number of planned changes and the number of actual changes. */
   private step(max: number): [number, Promise<number>] {
     const dice = this.randomBelow(1_000);
     if (dice < 450) return this.insert(Math.min(1 + this.randomBelow(3), max));

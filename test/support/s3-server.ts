@@ -9,7 +9,7 @@ const CREDENTIAL = 'S3RVER';
 
 /**
  * Files in which this server stores the checksum and the metadata of an object. The server writes these files after
- * the object, so a deletion in between leaves them behind. No request finds an object of which only these files exist.
+ * the object, so a deletion in between leaves them behind. Requests find no object of which only these files exist.
  */
 const NOTES_OF_AN_OBJECT = /\._S3rver_(object\.md5|metadata\.json)$/;
 

@@ -47,7 +47,7 @@ const MAX_TASK_MS = 100;
 const MAX_DELAY_MS = 600;
 
 const MEGABYTE = 1_000_000;
-/** A page may grow by this in the last five minutes: bytes, or share of what it held. */
+/** Maximum growth of a page in the last five minutes: `bytes`, or `share` of its memory before, if that is more. */
 const MAX_GROWTH = { bytes: MEGABYTE, share: 0.05 };
 
 withChromium('the speed of the console', () => {

@@ -64,7 +64,7 @@ export function feed(product: Product, rate: { perSecond: number; seconds: numbe
   );
 }
 
-/** Waits for the end of a feeder. @returns how far it was behind its rate at most, in milliseconds */
+/** Waits for the end of a feeder. @returns how late the latest append was against the rate, in milliseconds */
 export async function untilFed({ ended }: Command): Promise<number> {
   const { code, stdout, stderr } = await ended;
   if (code !== 0) throw new Error(`the feeder ended with ${code ?? 'a signal'}: ${stderr}`);
@@ -85,7 +85,7 @@ export interface Shown {
   longTasksMs: number[];
 }
 
-/** Notes from now on which rows the page adds to its live events, and its long tasks. @param perSecond of the feeder */
+/** Records the rows that the page adds to its live events, and its long tasks. @param perSecond rate of the feeder */
 export async function watchRows(page: Page, perSecond: number): Promise<void> {
   await page.evaluate(`(() => {
     const seen = new Set();

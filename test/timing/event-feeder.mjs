@@ -1,5 +1,5 @@
-// Child process that appends events to the log of an account at a steady rate with the built product, and prints how
-// far it ever was behind. Each event says its number and when it was due, in milliseconds since 1970.
+// Child process that appends events to the log of an account at a steady rate with the built product, and prints the
+// maximum delay of an event. Each event has its number and the time when it was due, in milliseconds since 1970.
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RedisEventLog } from '#events';

@@ -20,7 +20,7 @@ export async function inRounds<Limit, Product>(
   await product();
   const rounds: Rounds<Limit, Product> = { limit: [], product: [] };
   for (let round = 0; round < ROUNDS; round += 1) {
-    // Neither always comes first.
+    // Alternates which of the two is measured first.
     if (round % 2 === 0) rounds.limit.push(await limit());
     rounds.product.push(await product());
     if (round % 2 === 1) rounds.limit.push(await limit());

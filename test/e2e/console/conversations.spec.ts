@@ -316,7 +316,7 @@ withChromium('on the page of conversations in the console,', () => {
       await list(page).getByText('Katherine').waitFor();
       await list(page).getByText('Radia').waitFor({ state: 'detached' });
       expect(new URL(page.url()).searchParams.get('q')).toBe('kath');
-      // What the search does not find does not appear when it changes.
+      // A conversation that the search does not find does not appear when the conversation changes.
       await receive('+15554440008', 'Not now');
       await receive('+15554440007', 'Now');
       await list(page).getByText('Now', { exact: true }).waitFor();
@@ -358,7 +358,7 @@ withChromium('on the page of conversations in the console,', () => {
       async (page) => {
         await timeline(page).getByText('Hello').waitFor();
         expect(await box(page).count()).toBe(0);
-        // Without events, the page asks again.
+        // Without a stream of events, the page reads the conversation again at intervals.
         await receive('+15554440010', 'Still here');
         await timeline(page).getByText('Still here').waitFor();
       },

@@ -39,7 +39,7 @@ const KEYS = [
   const pages: [name: string, path: string][] = [];
 
   beforeAll(async () => {
-    // The short time makes a send unknown that upstream does not show.
+    // After this short confirmation period, a send that upstream does not show becomes unknown.
     product = await Product.startOn(await startTestRedis(), { SEND_CONFIRM_MS: '1000' }, tellHistory);
     receiver = await WebhookReceiver.start();
     await writePastHour(product.redis.url);
@@ -124,7 +124,7 @@ const KEYS = [
         };
         for (const [name, path] of pages) {
           await goTo(`/console${path}`);
-          // Away from rows, which would look chosen.
+          // Moves the pointer away from rows, because a row below the pointer would look selected.
           await page.mouse.move(0, 0);
           await settled();
           if (name === 'overview') await page.locator('.plot canvas').last().waitFor();

@@ -199,7 +199,7 @@ withChromium('on the pages of webhooks in the console,', () => {
         type: 'webhook.test',
       });
 
-      // An edit leaves alone what another hand has changed meanwhile.
+      // An edit does not overwrite fields that another user has changed meanwhile.
       await page.getByRole('button', { name: 'Edit', exact: true }).click();
       const edit = page.getByRole('dialog', { name: 'Edit the webhook' });
       // Only the button Disable says what happens to pending deliveries.
