@@ -64,7 +64,7 @@ export function feed(product: Product, rate: { perSecond: number; seconds: numbe
   );
 }
 
-/** Waits for the end of a feeder. @returns how late the latest append was against the rate, in milliseconds */
+/** Waits for the end of a feeder. @returns maximum delay of an append against the rate, in milliseconds */
 export async function untilFed({ ended }: Command): Promise<number> {
   const { code, stdout, stderr } = await ended;
   if (code !== 0) throw new Error(`the feeder ended with ${code ?? 'a signal'}: ${stderr}`);

@@ -21,8 +21,8 @@ export function settingsOf(account) {
 /**
  * Variables with which the data of a snapshot stays valid although it gets older. All data has the times of the day
  * on which the snapshot was made, because data with changed times would not be what the old build stored. So no data
- * may expire by its age: retention has its maximum of ten years, and the other limits are as long. Ten years after the
- * snapshot was made, retention removes its data: then make a new snapshot. If the clock is before the day of the
+ * may expire by its age: retention has its maximum of ten years, and the other limits are as long. Ten years after
+ * the snapshot was made, retention removes its data: then make a new snapshot. If the clock is before the day of the
  * snapshot, the test fails. The test does not check data that expires all the same (leases, budgets, the overlap of a
  * rotated secret).
  *
