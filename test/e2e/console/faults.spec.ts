@@ -53,7 +53,7 @@ withChromium('in a real browser,', () => {
       await page.getByLabel('Signed in as').selectOption({ label: 'Sign in with another API key …' });
       await signIn(page, key);
       expect((await product.call('DELETE', `/v1/api-keys/${id}`)).status).toBe(204);
-      // The console notices the revocation when it reads another page, or earlier from the stream: then no link is left.
+      // The console notices the revocation when it reads a page, or earlier from the stream: then no link is left.
       await page.evaluate(`document.querySelector('nav a[href="/console/webhooks"]')?.click()`);
       await page.getByText('The sign-in with the API key “Reader” has ended').waitFor();
       await page.getByRole('button', { name: /^Continue as default/ }).click();
