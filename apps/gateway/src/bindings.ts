@@ -199,8 +199,8 @@ export function bindings(opened: OpenedResources): Provider[] {
 }
 
 /**
- * Builds the upstream of callers' reads. Its parts are injected by tokens of their own, so that a test can replace
- * each part alone.
+ * Builds the upstream of callers' reads. Each part has its own injection token, so that a test can replace a single
+ * part.
  */
 function readsBinding(logger: Logger): FactoryProvider<ReadableUpstream> {
   return {

@@ -1,5 +1,6 @@
-// Adds the credential of the console, in which this page is a frame, to the page's own requests for data. Lets the
-// console notice the inputs of this page, because requests of a page that nobody uses do not extend the session.
+// This page is shown in a frame of the console. The script adds the credential of the console to the page's own
+// requests for data. It also lets the console notice the inputs of this page, because requests of a page that nobody
+// uses do not extend the session.
 'use strict';
 
 {

@@ -1,8 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 
-/** What only the handler of an audited action knows about it. */
+/** Details of an audited action that only the handler of the action knows. */
 export interface AuditDetails {
-  /** Account that the action affected. Its audit log gets the entry too, if the caller is of another account. */
+  /**
+   * Account that the action affected. If the caller belongs to another account, the audit log of the affected account
+   * gets the entry too.
+   */
   account?: string;
   /** Ids of the objects of an action on several objects. An empty list means that nothing changed: nothing is recorded. */
   subjects?: readonly string[];

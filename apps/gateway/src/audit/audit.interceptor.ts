@@ -19,16 +19,17 @@ import { type AuditedAction, categoryOf, hasCheckedFields } from './audited-acti
 export const AUDITED = 'tidings:audited';
 
 /**
- * Maximum time for which the reply to an action waits until its entry is stored, in milliseconds. A reply takes at
- * most two seconds while Redis is away, and the action itself may have used most of them.
+ * Maximum time for which the reply to an action waits until the audit log entry is stored, in milliseconds. A reply
+ * takes at most two seconds while Redis is unavailable, and the action itself may have used most of that time.
  */
 const STORE_TIMEOUT_MS = 500;
 
 /**
  * Records each audited action that succeeded: as a log line, and in the audit log of the caller's account. If the
- * action affected another account, the audit log of that account gets the same entry. An entry has names of given
- * fields, but no values. The log line is written at every LOG_LEVEL except `silent`. The entry is stored before the
- * reply. If it cannot be stored, the action has already been executed, so the failure is only logged.
+ * action affected another account, the audit log of that account gets the same entry. An entry contains the names of
+ * the fields in the request body, but not their values. The log line is written at every LOG_LEVEL except `silent`.
+ * The entry is stored before the reply. If it cannot be stored, the action has already been executed, so the failure
+ * is only logged.
  */
 @Injectable()
 export class AuditInterceptor implements NestInterceptor {

@@ -5,7 +5,7 @@ import { ContactAccess } from './contact-access.js';
 import { RevocationWatch } from './revocation-watch.js';
 import { SharedChecks } from './shared-checks.js';
 
-/** What handlers need to check their callers further than `authentication.ts` does. */
+/** Checks of callers that handlers use in addition to the checks in `authentication.ts`. */
 @Module({
   providers: [ApiKeyUseRecorder, CallerLifetimes, ContactAccess, RevocationWatch, SharedChecks],
   exports: [ApiKeyUseRecorder, CallerLifetimes, ContactAccess, SharedChecks],

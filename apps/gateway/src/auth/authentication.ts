@@ -8,7 +8,7 @@ import { rememberCaller } from './caller.js';
 import type { RateLimit, RateState } from './rate-limit.js';
 import { assertStillAllowed } from './still-allowed.js';
 
-/** If it takes longer than this to receive the body, the caller is checked again, in milliseconds. */
+/** If receiving the body of a request takes longer than this time, in milliseconds, the caller is checked again. */
 const SLOW_BODY_MS = 1_000;
 
 /** The rate limits of callers. */

@@ -18,7 +18,10 @@ interface Credential {
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/** Tells a client that the gateway accepts bearer tokens, and rejected this one (RFC 6750). */
+/**
+ * Response header that says that the gateway accepts bearer tokens and that the token of the request is invalid (RFC
+ * 6750).
+ */
 export const INVALID_TOKEN_HEADERS = { 'www-authenticate': 'Bearer error="invalid_token"' };
 
 export const CREDENTIAL_MISSING =
@@ -86,7 +89,7 @@ export class Authenticator {
  * Returns the credential of a request. Generated clients may send the same text in both headers. If the request has
  * an API key, a bearer token that does not have the format of the gateway is ignored, because it is probably for a
  * proxy.
- * @throws {Problem} `unauthenticated` if there is no credential, or an API key and a token
+ * @throws {Problem} `unauthenticated` if the request has no credential, or both an API key and a token
  */
 function credentialOf(headers: IncomingHttpHeaders): Credential {
   const key = headers['x-api-key'];

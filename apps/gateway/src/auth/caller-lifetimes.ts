@@ -17,14 +17,15 @@ const MIN_RECHECK_MS = 100;
 /** The time during which the caller of a long request may be served. */
 export interface CallerLifetime {
   /**
-   * Aborts when the caller's token or session ends, or the API key of either is revoked. Never aborts for an API key.
+   * Aborts when the token or session of the caller ends, or when its API key is revoked. Never aborts for a caller
+   * that uses an API key directly.
    */
   ended: AbortSignal;
   /** Must be called at the end of the request. */
   release: () => void;
 }
 
-/** Ends long requests with a token or session: event streams and long polls. */
+/** Ends event streams and long polls when their token or session has ended. */
 @Injectable()
 export class CallerLifetimes {
   constructor(
@@ -35,7 +36,7 @@ export class CallerLifetimes {
 
   /**
    * Follows the lifetime of the caller of a request.
-   * @throws {Problem} `unauthenticated` if the token or session ended meanwhile
+   * @throws {Problem} `unauthenticated` if the token or session has ended since the request was authenticated
    */
   async follow(request: FastifyRequest): Promise<CallerLifetime> {
     const aborter = new AbortController();
@@ -61,7 +62,10 @@ export class CallerLifetimes {
     return { ended: aborter.signal, release };
   }
 
-  /** Calls `end` at the end of a token or session. Other requests may have extended a session until then. */
+  /**
+   * Calls `end` at the end of a token or session. A session that other requests have extended meanwhile is followed
+   * until its new end.
+   */
   private atEnd(request: FastifyRequest, endsAt: number, end: () => void): () => void {
     let isStopped = false;
     let timer: NodeJS.Timeout;

@@ -27,7 +27,7 @@ type ReachedLimit = 'gateway' | 'account' | 'tokens' | 'token';
 const DETAILS: Readonly<Record<ReachedLimit, (requests: string) => string>> = {
   gateway: (requests) => `The gateway has reached its limit of ${requests}.`,
   account: (requests) => `The account has reached its limit of ${requests}.`,
-  tokens: (requests) => `The tokens of the account have reached their limit of ${requests}.`,
+  tokens: (requests) => `The tokens of the account together have reached their limit of ${requests}.`,
   token: (requests) => `The token has reached its limit of ${requests}.`,
 };
 

@@ -14,8 +14,8 @@ const OWNERS_KEPT_MS = 1_000;
 const MAX_NUMBERS = 10_000;
 
 /**
- * Maximum number of events that one read examines for a caller with a token. Rate limits count requests, not their
- * work, and a token may be in the hands of anyone who opens a page.
+ * Maximum number of events that one read examines for a caller with a token. Rate limits count requests, not the work
+ * that each request causes, and a token may be in the hands of anyone who opens a page.
  */
 export const MAX_EXAMINED_FOR_TOKENS = 1_000;
 

@@ -1,7 +1,7 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisClient } from '#platform';
 
-/** State of an API key's rate limit after a request was counted. */
+/** State of the rate limit of an API key or token after a request was counted. */
 export interface RateState {
   /** True if this request is above the limit. */
   isOver: boolean;

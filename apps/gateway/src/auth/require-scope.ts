@@ -35,7 +35,7 @@ export const SECURITY_SCHEMES = { apiKey: 'apiKey', token: 'bearerAuth' } as con
 export const RequireScope = (scope: Scope, tokenRule: TokenRule = 'denied'): MethodDecorator =>
   RequireOneScope([scope], tokenRule);
 
-/** Declares that a handler requires one of some scopes, and the rule for tokens. */
+/** Declares that a handler requires at least one of the given scopes, and the rule for tokens. */
 export const RequireOneScope = (scopes: readonly Scope[], tokenRule: TokenRule): MethodDecorator => {
   const isForTokens = tokenRule !== 'keys-only' && scopes.some((scope) => isTokenScope(scope));
   const schemes = isForTokens ? Object.values(SECURITY_SCHEMES) : [];

@@ -77,7 +77,7 @@ export class ConsoleSessionsController {
   @Public()
   @Header('cache-control', 'no-store')
   async list(@Req() request: FastifyRequest): Promise<{ sessions: Session[] }> {
-    // The cookie stays as it is: a new one could overwrite that of a sign-in at the same time.
+    // The response does not change the cookie: it could overwrite the new cookie of a simultaneous sign-in.
     return { sessions: (await this.openSessions(request)).map(({ session }) => session) };
   }
 
@@ -101,7 +101,7 @@ export class ConsoleSessionsController {
     if (found === undefined || !isEnded) throw notFound('session', id);
   }
 
-  /** Authenticates the API key that signs in, records its use, and counts the request for it. */
+  /** Authenticates the API key that signs in, records its use, and counts the request towards its rate limit. */
   private async ownerOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
     const { headers, ip } = request;
     // Only the API key counts: a session in the cookie must not authenticate the sign-in.

@@ -46,7 +46,7 @@ export async function serveConsole(app: NestFastifyApplication): Promise<void> {
   });
   server.get('/console', isPublic, (_, reply) => sendConsolePage(reply));
   server.get<{ Params: { '*': string } }>('/console/*', isPublic, ({ params }, reply) => {
-    // Below these paths are routes of their own, and the console has no page there.
+    // Other routes serve these paths, and the console has no page below them.
     if (NOT_PAGES.test(params['*'])) reply.callNotFound();
     else sendConsolePage(reply);
   });

@@ -54,9 +54,9 @@ const FULL_RETRY_MS = 1_000;
 type Reader = Pick<Principal, 'account' | 'tokenId'>;
 
 /**
- * Callers' reads of contacts and messages from upstream, within the account's budget. {@link normalizeListReply} adapts the
- * replies. Callers with tokens get only a part of the budget and of the reads, because a token may be in the hands of anyone
- * who opens a page.
+ * Callers' reads of contacts and messages from upstream, within the account's budget. {@link normalizeListReply}
+ * adapts the replies. Callers with tokens get only a part of the budget and of the simultaneous reads, because a
+ * token may be in the hands of anyone who opens a page.
  */
 @Injectable()
 export class UpstreamReads {

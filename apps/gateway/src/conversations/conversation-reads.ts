@@ -70,7 +70,7 @@ export class ConversationReads {
   ): Promise<ConversationPage> {
     if (contactIds !== undefined) {
       const page = await this.conversations.listSome(account, [...contactIds], query, limit, after);
-      // An id of the token may be the phone number of a conversation without a contact.
+      // The `contactIds` of a token may contain the phone number of a conversation without a contact.
       const conversations = page.conversations.filter(({ contactId }) => contactIds.has(contactId ?? ''));
       return { ...page, conversations };
     }
@@ -98,7 +98,8 @@ export class ConversationReads {
 }
 
 /**
- * Returns true if a message is certainly earlier than another one. The order of messages of the same minute is unknown.
+ * Returns true if a message is certainly earlier than another message. The order of messages with equal timestamps is
+ * unknown.
  */
 function isEarlier(message: KnownMessage | undefined, other: KnownMessage): boolean {
   return (message?.timestamp ?? Infinity) < (other.timestamp ?? -Infinity);

@@ -22,7 +22,7 @@ export class ConversationsController {
     operationId: 'listConversations',
     summary: 'List conversations, newest first',
     description:
-      'Tidings returns the list from its own data, without a request to the messaging service. A conversation that has no new activity while you read the pages appears exactly once in them. To learn about conversations with new activity, open an event stream with `conversation.updated` in `types`. A search examines at most the 1,000 conversations with the latest activity among those that contain its rarest word; if that word occurs in more than 2,000 conversations, among all conversations of the account.',
+      'Tidings returns the list from its own data, without a request to the messaging service. A conversation that has no new activity while you read the pages appears exactly once in them. To learn about conversations with new activity, open an event stream with `conversation.updated` in `types`. A search examines at most 1,000 conversations: of the conversations that contain the rarest word of `q`, those with the latest activity. If the rarest word occurs in more than 2,000 conversations, the search examines the 1,000 conversations of the account with the latest activity.',
   })
   @ApiOkResponse({ type: ConversationsReply })
   @ApiProblems('validation_failed', 'not_found')

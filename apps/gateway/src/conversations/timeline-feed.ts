@@ -1,7 +1,7 @@
 import type { Committed, ListOrder, ListShape, TimelineFeed } from '#conversations';
 import type { ContactState, FeedStore } from '#feed';
 
-/** Limit that upstream documents, and the larger one that the feed tries. */
+/** Page limit that upstream documents as its default, and the larger page limit that the feed tries. */
 const DOCUMENTED_LIMIT = 20;
 const LARGE_LIMIT = 100;
 

@@ -25,7 +25,10 @@ const PARTS: Schemas = {
   },
 };
 
-/** Fields of a message that a send of the gateway caused. `duplicate` marks a second message of the same send, after `resend`. */
+/**
+ * Fields in the data of an event whose message was caused by a send of the gateway. `duplicate` marks a second
+ * message of the same send, after `resend`.
+ */
 const SEND_FIELDS = { sendId: TEXT, reference: TEXT, duplicate: TRUE };
 const seen = dataOf({ contactId: TEXT, message: MESSAGE }, SEND_FIELDS);
 const changed = dataOf({ contactId: TEXT, message: MESSAGE, changes: CHANGES }, SEND_FIELDS);

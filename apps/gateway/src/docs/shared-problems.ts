@@ -4,7 +4,8 @@ import { operationsOf, type Response } from './operations.js';
 
 /**
  * Moves the error responses of all operations to the shared responses of the document, so that the document contains
- * each of them only once. Its name consists of its problem codes, for example `ValidationFailedOrMalformedBody`.
+ * each response only once. The name of a shared response consists of its problem codes, for example
+ * `ValidationFailedOrMalformedBody`.
  */
 export function shareProblems(document: OpenAPIObject): void {
   const shared: Record<string, Response> = {};

@@ -4,7 +4,7 @@ export const TAGS = [
   {
     name: 'Sends',
     description:
-      'Get the status of a send, cancel a send, or set the outcome of a send with the status `unknown`.',
+      'List sends, get the status of a send, cancel a send, set the outcome of a send with the status `unknown`, or resend a send.',
   },
   { name: 'Contacts', description: 'Read contacts and their messages from the messaging service.' },
   {

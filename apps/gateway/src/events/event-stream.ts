@@ -60,7 +60,7 @@ export class EventStream {
    * @param first the first page after the cursor
    */
   async run(first: EventPage, stop: AbortSignal): Promise<void> {
-    // Sends the cursor first, so that a client disconnected before the first event resumes here and misses nothing.
+    // Sends the cursor first, so that a client that is disconnected before the first event can resume here.
     await this.write(commentFrame('open') + retryFrame(retryMs()) + this.cursorUpdate());
     for (let page: Page = first; page !== 'expired'; page = await this.next()) {
       if (page !== 'unavailable' && !(await this.send(page))) break;

@@ -100,7 +100,7 @@ export class StreamQuery extends FilterQuery {
   after?: string;
 }
 
-/** Returns true if a query asks for the events after a cursor. */
+/** Returns true if a query asks for the events after a cursor, or waits for events. */
 function isPositioned(query: object): boolean {
   return query instanceof EventsQuery && (query.after !== undefined || query.wait !== '0');
 }

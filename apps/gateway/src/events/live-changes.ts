@@ -163,8 +163,8 @@ export class LiveChanges {
   }
 
   /**
-   * Forgets an object whose changes are incomplete and whose streams end. The next stream of the account then gets a
-   * new object with a new subscription.
+   * Removes an object that has missed changes, or that no stream uses any more. The next stream of the account then
+   * gets a new object with a new subscription.
    */
   replace(shared: AccountChanges): void {
     if (this.accounts.get(shared.account) === shared) this.accounts.delete(shared.account);

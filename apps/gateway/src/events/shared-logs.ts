@@ -159,8 +159,8 @@ class AccountLog {
     try {
       return await this.readNew();
     } catch (error) {
-      // While Redis is unavailable, there is nothing new. After any other error the streams read the log themselves, and
-      // each ends with what its own read throws.
+      // While Redis is unavailable, there is nothing new. After any other error, the streams read the log themselves,
+      // and each stream ends with the error of its own read.
       if (!isStoreFault(error)) this.forget();
       return false;
     }

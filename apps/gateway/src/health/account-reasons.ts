@@ -68,8 +68,8 @@ export async function accountReasons(
   const isListUsed = usesContactList({ polling }, { lanes: { count: lanes } });
   const list = outage === undefined && isListUsed ? listProblemOf(listFields, suspects, now) : undefined;
   const isListReadable = list?.code !== 'contact_list_unreadable';
-  // An outage of everything explains that polls fail. An outage that began with reads of messages does not: the rest may
-  // work.
+  // An outage explains failed polls, unless it began with a failed read of messages: other requests may still
+  // succeed.
   const [, , , failedRequest] = outageFields;
   const isExplained = outage !== undefined && failedRequest !== 'messages';
   const messages = polling && isListReadable && !isExplained ? failedPollsOf(pollFields, now) : undefined;
@@ -115,8 +115,8 @@ function failedPollsOf([since, lastAt, count]: Fields, now: number): Problem | u
 }
 
 /**
- * True if the contact list of an account is in use: for polls, or for look-ups of the sends in its lanes. Otherwise no read
- * would notice that a fault of the list has ended.
+ * True if the contact list of an account is in use: for polls, or for look-ups of the sends in its lanes. If the list
+ * is not in use, no read notices that a fault of the list has ended.
  */
 export function usesContactList(
   settings: Pick<Account, 'polling'> | undefined,

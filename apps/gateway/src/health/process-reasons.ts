@@ -15,7 +15,10 @@ const WITHOUT_ROLE: Readonly<Record<WorkerRole, string>> = {
   dispatch: 'no events are delivered to webhooks',
 };
 
-/** Time that a deployment may take, in milliseconds. A mix of processes is not reported before. */
+/**
+ * Time that a deployment may take, in milliseconds. Processes of different versions or settings are reported only
+ * after this time.
+ */
 const DEPLOYMENT_MS = 10 * 60_000;
 
 /** Reports missing workers and missing worker roles. @param workers one member per live worker, from its heartbeat */

@@ -21,14 +21,14 @@ import { ACCOUNTS, BLOB_STORE_MONITOR, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDO
 import { type AccountReason, accountReasons, countedReasons } from './account-reasons.js';
 import { mixReasons, workerReasons } from './process-reasons.js';
 
-/** Timeout of a probe, in milliseconds. */
+/** Timeout of a readiness check, in milliseconds. */
 const PROBE_TIMEOUT_MS = 1_000;
-/** Time for which the result of a probe is reused, in milliseconds. */
+/** Time for which the result of a readiness check is reused, in milliseconds. */
 const CACHE_MS = 1_000;
-/** Expiry of the key that a probe writes, in milliseconds. */
+/** Expiry of the key that a readiness check writes, in milliseconds. */
 const PROBE_KEY_TTL_MS = 60_000;
 
-/** The result of one probe. */
+/** The result of one readiness check, for all accounts. */
 interface Findings {
   isReady: boolean;
   reasons: Reason[];
@@ -68,7 +68,8 @@ export class RedisReadiness {
   }
 
   /**
-   * Returns the readiness for a caller with an API key. It names the accounts that the caller may see, and omits others.
+   * Returns the readiness for a caller with an API key. Account problems are included only for accounts that the
+   * caller may see.
    * @param maySee true for the id of an account that the caller may see
    */
   async checkFor(maySee: (account: string) => boolean): Promise<FullReadiness> {

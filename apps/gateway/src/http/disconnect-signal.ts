@@ -9,7 +9,10 @@ export function disconnectSignalOf(raw: ServerResponse): AbortSignal {
   return aborter.signal;
 }
 
-/** Calls the function once, when a response was sent or its connection closes. Calls it at once if that has happened. */
+/**
+ * Calls the function once, when a response was sent or its connection closes. Calls it immediately if this has
+ * already happened.
+ */
 export function whenClosed(raw: ServerResponse, closed: () => void): void {
   const { socket } = raw.req;
   // `close` is not emitted again.

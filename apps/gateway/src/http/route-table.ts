@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 
 /**
- * All registered routes. The table tells an unknown path (404) from an unsupported method (405). A path that is
- * registered literally has the methods of this route only, although it also matches a route with a parameter.
+ * All registered routes. The table distinguishes an unknown path (404) from an unsupported method (405). A path that
+ * is registered literally has only the methods of the literal route, even if it also matches a route with a
+ * parameter.
  */
 export class RouteTable {
   private readonly routes: { url: string; pattern: RegExp; method: string }[] = [];

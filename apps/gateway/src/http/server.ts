@@ -38,10 +38,10 @@ const READ_OVERHEAD_MS = 10_000;
 const MAX_TIMER_MS = 2_147_483_647;
 
 /**
- * Options of the parser of multipart forms that the types of its plugin lack.
+ * Options of the multipart parser that are missing in the types of the Fastify plugin.
  *
- * With a buffer smaller than a chunk of the socket (64 KB), the parser stops at a part that it skips, for example because
- * of its invalid header, and the request never ends.
+ * With a buffer smaller than a chunk of the socket (64 KB), the parser stops at a part that it skips, for example
+ * because of its invalid header, and the request never ends.
  */
 const PARSER_OPTIONS: object = { fileHwm: LIMITS.partBufferBytes };
 
@@ -101,7 +101,7 @@ export function createServer(
 /**
  * Returns the idle timeout of a connection: longer than any read. A caller whose request waits for a slow upstream
  * then gets 504 or a short timeline page instead of a closed connection. The longest read is that of a timeline page,
- * whose last upstream request may begin at the end of its time.
+ * whose last upstream request may begin shortly before the time limit of the page.
  */
 function idleMs(upstreamTimeoutMs: number): number {
   const readMs = TIMELINE_PAGE_READ_TIME_LIMIT_MS + upstreamTimeoutMs + READ_OVERHEAD_MS;

@@ -3,8 +3,9 @@ import { unknownField } from './input.pipe.js';
 import { type KnownNames, suggestedName } from './known-names.js';
 
 /**
- * Returns the fault of an undocumented field or query parameter of a token that is restricted to contacts. The
- * messaging service could understand such a name as a request for other contacts, so it must not reach the service.
+ * Returns the fault of an undocumented field or query parameter in a request with a token that is restricted to
+ * contacts. The messaging service could understand such a name as a request for other contacts, so it must not reach
+ * the service.
  */
 export function restrictedTokenFault(
   known: KnownNames,

@@ -90,7 +90,7 @@ function rejectAll(others: Readonly<Record<string, unknown>>): FieldFault[] {
   return Object.keys(others).map((field) => unknownField(field));
 }
 
-/** True if a query contains a parameter several times that may occur only once. */
+/** True if a query parameter that may occur only once occurs several times. */
 function isRepeated(
   { property, value }: ValidationError,
   repeatable: readonly string[] | undefined,

@@ -24,8 +24,9 @@ const COMMON_LENGTHS = new Map(
  * True for a phone number in E.164 form whose calling code exists and whose length is possible there. Nothing else is
  * checked, because any list of assigned numbers is soon out of date.
  *
- * The country matters only if its lengths differ from those of the other countries with the same calling code. Finding
- * the country among the 25 countries of +1 takes longer than all other validation of a request.
+ * The country matters only if the possible lengths of its numbers differ from those of the other countries with the
+ * same calling code. Finding the country among the 25 countries of +1 takes longer than all other validation of a
+ * request.
  */
 export function isPossiblePhoneNumber(text: string): boolean {
   if (!E164.test(text)) return false;

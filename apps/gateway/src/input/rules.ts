@@ -87,7 +87,7 @@ export function TextMatching(pattern: RegExp, message: string): PropertyDecorato
   });
 }
 
-/** Decorator: one of some texts. */
+/** Decorator: one of the given texts. */
 export function OneOf(texts: readonly string[]): PropertyDecorator {
   return rule(
     'oneOf',
@@ -139,7 +139,7 @@ export function WebAddress(): PropertyDecorator {
   );
 }
 
-/** What a valid item of a list is, besides a text. */
+/** Further rules for the items of a list, each of which is a text. */
 interface Items {
   /** Maximum length of an item in characters. */
   maxLength?: number;
@@ -186,7 +186,7 @@ export function ListOf(
  * @param holds true for a valid cursor
  */
 export function CursorOf(message: string, holds: (value: unknown) => boolean): PropertyDecorator {
-  // Cursors are opaque to callers, so the document gives only their letters.
+  // Cursors are opaque to callers, so the OpenAPI document shows only their character set.
   return rule('cursor', message, holds, { type: 'string', pattern: '^[A-Za-z0-9_-]+$' });
 }
 

@@ -70,7 +70,7 @@ export class SendAcceptance {
     }
   }
 
-  /** Accepts a request with a form. The key of the request, if any, is reserved meanwhile. */
+  /** Accepts a request with a form. The idempotency key of the request, if any, is reserved meanwhile. */
   private async acceptUpload(
     caller: Principal,
     key: string | undefined,
@@ -159,8 +159,8 @@ export class SendAcceptance {
   }
 
   /**
-   * A caller may use an event's id as the key of the send that answers the event. The key must then live as long as the
-   * event can be delivered or replayed.
+   * A caller may use the id of an event as the idempotency key of the send that answers the event. The key must then
+   * be kept as long as the event can be delivered or replayed.
    */
   private keyLifetimeMs(): number {
     return Math.max(this.environment.EVENT_RETENTION_HOURS, MIN_KEY_LIFETIME_HOURS) * 3_600_000;

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type CallerLimits, CallerSlots } from '../auth/caller-slots.js';
 
-/** An upload to an S3 bucket keeps up to 5 MB in memory while a slow caller sends the rest. */
+/**
+ * Maximum numbers of simultaneous uploads. They limit the use of memory: an upload to an S3 bucket keeps up to 5 MB
+ * in memory while a slow caller sends the rest.
+ */
 export const UPLOAD_LIMITS: CallerLimits = {
   max: 200,
   maxPerAccount: 200,

@@ -3,7 +3,7 @@ import type { PromMetrics } from '#metrics';
 import { onRequestEnd } from '../http/request-ends.js';
 import { STREAM_ROUTE } from '../http/request-path.js';
 
-/** The methods with time series of their own. Callers may send any other. */
+/** The HTTP methods with time series of their own. All other methods are counted together as `other`. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Counts and times the requests of an HTTP server by route. */

@@ -259,8 +259,8 @@ function accountGauges(metrics: PromMetrics) {
 }
 
 /**
- * Returns the memory of the master that is closest to its limit, because all data of an account is on one master. Without
- * limits, that of the master that uses most.
+ * Returns the memory of the master that is closest to its limit, because all data of an account is on one master. If
+ * no master has a limit, returns the memory of the master that uses most.
  */
 function fullest(masters: readonly RedisMemory[]): RedisMemory {
   const shareOf = ({ used, max }: RedisMemory): number => (max > 0 ? used / max : 0);

@@ -21,7 +21,7 @@ export const PROBLEMS = {
   upstream_error: { status: 502, title: 'The messaging service returned an error' },
   upstream_unavailable: { status: 503, title: 'The messaging service is unavailable' },
   unavailable: { status: 503, title: 'The gateway is temporarily unavailable' },
-  loop_detected: { status: 508, title: 'The request comes from another Tidings gateway' },
+  loop_detected: { status: 508, title: 'The request comes from a Tidings gateway' },
   upstream_timeout: { status: 504, title: 'The messaging service did not respond in time' },
 } as const satisfies Record<string, { status: number; title: string }>;
 

@@ -45,7 +45,7 @@ export class ProblemFilter implements ExceptionFilter {
     else
       this.logger.warn(
         details,
-        'a request of a caller failed because Redis, the blob store or the messaging service was unavailable',
+        'a request of a caller failed because of Redis, the blob store, the messaging service or a request loop; the field code says which',
       );
   }
 }

@@ -21,7 +21,7 @@ const NETWORK = new Set([
 /** Error codes of a disk that is full or read-only. */
 const DISK = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
 
-/** True if the error means that Redis or the disk is unavailable at the moment. */
+/** True if the error means that Redis, or the disk of the blob store, is unavailable at the moment. */
 export function isStoreFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === 'ReplyError') return REFUSALS.test(error.message);

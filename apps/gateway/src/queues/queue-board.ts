@@ -108,7 +108,10 @@ async function closeAll(queues: readonly Queue[]): Promise<void> {
   await Promise.all(queues.map((queue) => queue.close().catch(() => undefined)));
 }
 
-/** Takes the handlers of Bull Board, which expects the adapter of an HTTP server. Only handlers that read are kept. */
+/**
+ * Stores the handlers of Bull Board in place of the HTTP server adapter that Bull Board expects. Stores only handlers
+ * that read.
+ */
 class HandlerTable implements IServerAdapter {
   private readonly routes = new Map<string, AppControllerRoute>();
   private queues: BullBoardQueues = new Map();

@@ -7,7 +7,7 @@ const MAX_IDS = 100;
 const MAX_ID_LENGTH = 100;
 
 const OUTCOME =
-  '`sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or ' +
+  '`sent` and `failed` set the status of a send that is `unknown`. `resend` sends the message of an `unknown` or ' +
   '`failed` send again. Before a resend, Tidings checks whether the messaging service already has the message. ' +
   'After a resend, the recipient may get the message twice.';
 

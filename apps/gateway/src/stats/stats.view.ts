@@ -77,11 +77,11 @@ class RequestStatsView {
 @ApiSchema({ name: 'BacklogStats' })
 class BacklogStatsView {
   @Measurements(
-    'Number of sends with the status `queued` or `relaying` in each minute: the largest of its measurements. In the last minute, the current number. Null for a minute without a measurement.',
+    'Largest number of sends with the status `queued` or `relaying` that was measured in each minute. The last value is the current number. Null for a minute without a measurement.',
   )
   sends!: (number | null)[];
   @Measurements(
-    'Number of pending deliveries in each minute: the largest of its measurements. In the last minute, the current number. Null for a minute without a measurement.',
+    'Largest number of pending deliveries that was measured in each minute. The last value is the current number. Null for a minute without a measurement.',
   )
   deliveries!: (number | null)[];
 }

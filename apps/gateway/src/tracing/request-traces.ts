@@ -29,14 +29,15 @@ function endOf(status: number | undefined): SpanEnd {
 }
 
 /**
- * Returns the trace that a send continues: the one that the caller sent, recorded or not, or a new one that is recorded.
- * With a low sampling rate, most requests have none, and cost little more than without traces.
+ * Returns the trace that a send continues: the trace of the caller, whether it is recorded or not, or else a new
+ * trace that is recorded. At a low sampling rate, most requests have no trace, and cost little more than with tracing
+ * turned off.
  */
 export function traceOf(request: FastifyRequest): TraceContext | undefined {
   return spans.get(request)?.context;
 }
 
-/** Begins the span of a request. Returns undefined if the caller sent no trace and the new one is not recorded. */
+/** Begins the span of a request. Returns undefined if the caller sent no trace and the new trace is not recorded. */
 function startTrace(tracing: Tracing, request: FastifyRequest, route: string): TraceSpan | undefined {
   const { traceparent } = request.headers;
   const parent = isTraceContext(traceparent) ? traceparent : undefined;

@@ -20,7 +20,7 @@ const LIST_NAME = 'deliveries';
 
 /** Says when a delivery that is due is attempted. */
 export const WHEN_DUE =
-  'A due delivery is attempted at once, unless the webhook is paused (`pausedUntil`) or has reached its limits on requests.';
+  'A due delivery is attempted at once, unless the webhook is paused (`pausedUntil`) or has reached its maximum number of simultaneous requests or of requests per second.';
 
 export class DeliveriesQuery {
   @ApiProperty({
@@ -128,7 +128,7 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
     nullable: true,
     description:
       'Earliest time of the next attempt, or null during an attempt and after the last attempt. ' +
-      'The attempt begins later while the webhook is paused (`pausedUntil`) or has no request to spare, and while `blockedBy` is set.',
+      'The attempt begins later while the webhook is paused (`pausedUntil`) or has reached its maximum number of simultaneous requests or of requests per second, and while `blockedBy` is set.',
   })
   nextAttemptAt!: string | null;
   @ApiProperty({

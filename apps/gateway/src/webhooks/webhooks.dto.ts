@@ -60,7 +60,7 @@ const DESCRIPTIONS = {
   headers: `HTTP headers to add to every request to the webhook. ${FORBIDDEN_HEADERS}`,
   maxConcurrency: 'Maximum number of simultaneous requests to the webhook, over all workers.',
   rateLimitPerSecond:
-    'Maximum number of requests per second to the webhook on average, over all workers. After a rest, up to one second’s worth of requests is sent at once.',
+    'Maximum number of requests per second to the webhook on average, over all workers. After a time without requests, Tidings may send the requests of one second at once.',
   ordered:
     'True if the events of each contact are delivered one at a time, in the order of `sequence`. ' +
     'An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed.',
@@ -228,7 +228,7 @@ export class WebhookView implements Endpoint, EndpointHealth {
     format: 'date-time',
     nullable: true,
     description:
-      'Time since which events wait in the event log because the webhook has too many pending deliveries. Events that the log deletes before their turn are lost for the webhook. Null if no event waits.',
+      'Time since which events wait in the event log because the webhook has too many pending deliveries. The webhook misses events that are deleted from the event log before their deliveries are created. Null if no event waits.',
   })
   waitingSince!: string | null;
   @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of pending deliveries.' })
