@@ -1,9 +1,9 @@
 import type { Account, AccountDirectory, AccountRevision } from '#accounts';
 import { type Logger, pause } from '#platform';
 
-/** Time between two checks of the account stamp. */
+/** Time between two checks of the revision of the account list, in milliseconds. */
 const CHECK_INTERVAL_MS = 1_000;
-/** Number of checks after which the account list is read even if the stamp did not change. */
+/** Number of checks after which the account list is read even if its revision did not change. */
 const CHECKS_PER_FULL_READ = 60;
 
 /**
@@ -71,7 +71,8 @@ export class AccountWatch {
   }
 
   private async check(): Promise<void> {
-    // Read the stamp before the list: the next check then sees a change between the two reads.
+    // The revision is read before the list: if the list changes between the two reads, the next check sees a new
+    // revision.
     const stamp = await this.accounts.revision();
     const isDue = this.checks % CHECKS_PER_FULL_READ === 0;
     this.checks += 1;

@@ -39,8 +39,8 @@ import { LoggedForms } from './poll/logged-forms.js';
 import { pollSettingsFrom } from './settings.js';
 
 /**
- * Waits before each retry of a failed page of older messages, in milliseconds. After the last retry, the page is read
- * in parts.
+ * Times to wait before each retry of a failed page of older messages, in milliseconds. After the last retry, the page
+ * is read in parts.
  */
 const PAGE_RETRIES_MS = [2_000, 10_000];
 

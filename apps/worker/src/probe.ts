@@ -16,7 +16,7 @@ export function probeLeaseMs({ UPSTREAM_TIMEOUT_MS }: WorkerEnvironment): number
   return UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS;
 }
 
-/** Knows when the upstream of an account is probed next. */
+/** Reads when the upstream of an account is probed next. */
 export interface ProbeTimes {
   /** Returns the time until the next probe in milliseconds, or undefined if the account has no outage. */
   nextTurnInMs(account: string): Promise<number | undefined>;

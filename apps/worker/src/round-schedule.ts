@@ -255,10 +255,10 @@ export class RoundSchedule implements AccountFollower {
   }
 
   /**
-   * Runs a task. If the account does not exist, ends its tasks: if an account is removed while no worker runs, its tasks
-   * stay on the agenda, and a record that was written late would make a task run for ever. If the account is new and this
-   * process does not know it yet, its survey is scheduled as soon as the process knows it, and the survey schedules the
-   * other tasks.
+   * Runs a task. The tasks of an account that this process does not know are not scheduled again. Otherwise, the
+   * tasks of an account that was removed while no worker ran would stay on the agenda, and a record that was written
+   * late could make a task run forever. If the account is new and the process does not know it yet, its survey is
+   * scheduled once the process knows it, and the survey schedules the other tasks.
    */
   private async runRound({ account, round }: ClaimedTask): Promise<RoundEnd> {
     try {

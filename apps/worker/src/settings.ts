@@ -6,7 +6,7 @@ import type { DeliveryRetention, DeliveryWorkerSettings } from '#webhooks';
 
 const HOUR_MS = 3_600_000;
 
-/** How long finished sends of an account are kept, in milliseconds, and how many sends. */
+/** How long finished sends of an account are kept, in milliseconds, and how many are kept at most. */
 export interface SendRetention {
   maxAgeMs: number;
   maxCount: number;

@@ -14,7 +14,9 @@ const WAIT_MS = 1_000;
  * random, to spread the reads of many accounts.
  */
 const TRUSTED_WAIT_MS = 60_000;
-/** Lease of a log reader. Another worker takes over a log when the lease of a dead reader expires. */
+/**
+ * Lease of a log reader, in milliseconds. Another worker takes over a log when the lease of a dead reader expires.
+ */
 const LEASE_MS = 5_000;
 const RETRY_DELAY_MS = 1_000;
 

@@ -11,7 +11,7 @@ import {
 import type { ClaimedContactReader } from './poll-ports.js';
 import type { RunningReads } from './running-reads.js';
 
-/** A claim that got a contact, together with a token of the budget. */
+/** The reply to a successful claim: a contact, together with a token of the budget. */
 type Claim = Extract<ClaimReply, { claimed: unknown }>;
 
 /** Dependencies of the reads. */
@@ -32,8 +32,8 @@ export class ClaimedContactReads {
   ) {}
 
   /**
-   * Starts the read of a claimed contact. Resolves when the read has ended, its claim too, and its slot is free, to the
-   * time at which the next contact of the account is due, if known.
+   * Starts the read of a claimed contact. Resolves when the read and its claim have ended and the slot of the read is
+   * free. The result is the time at which the next contact of the account is due, if known.
    * @param rate budget of the account, in requests per second
    */
   start(

@@ -49,7 +49,7 @@ export interface PollRoundParts {
   survey: Pick<RedisPollDueTimeReader, 'read'>;
   contacts: Pick<ContactListPoller, 'poll'>;
   accounts: Pick<AccountDirectory, 'find'>;
-  /** Hints all workers that an account has due contacts. */
+  /** Notifies all workers that an account has due contacts. */
   polls: Pick<BullmqHintQueue<QueuePayloads['poll']>, 'addRecurring'>;
   /**
    * Reads the due contacts of an account in this worker. Returns the time until the next contact is due, or

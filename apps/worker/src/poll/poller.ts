@@ -9,8 +9,8 @@ import { LoopWakeUps } from './loop-wake-ups.js';
 import { RunningReads } from './running-reads.js';
 
 /**
- * Maximum number of concurrent reads in one worker. Upstream may take seconds to answer, and each read keeps
- * messages in memory: at least one page, and those of several pages until they are committed.
+ * Maximum number of concurrent reads in one worker. Upstream may take seconds to answer, and each read keeps the
+ * messages of at least one page in memory, and those of several pages if they are committed together.
  */
 const MAX_READS = 256;
 /**
@@ -63,8 +63,8 @@ export class Poller {
   ) {
     this.reads = new RunningReads(maxReads, parts.queue, parts.logger);
     this.claimed = new ClaimedContactReads(parts, this.reads, this.stopping.signal);
-    // The loop of each account that waits for a token listens to this signal. Node would take more than ten listeners
-    // for a leak and print a warning.
+    // The loop of each account that waits for a token listens to this signal. Node.js reports more than ten listeners
+    // as a possible memory leak.
     setMaxListeners(0, this.stopping.signal);
   }
 
@@ -175,7 +175,7 @@ export class Poller {
     return undefined;
   }
 
-  /** Waits until the account may start a read. Meanwhile it costs no request to Redis. */
+  /** Waits until the account may start a read, without requests to Redis. */
   private async waitForSlot(account: string, wakeUps: LoopWakeUps): Promise<void> {
     do {
       // A read that ends wakes the loop of its account. The pause covers slots freed by other accounts.

@@ -8,7 +8,7 @@ import { SideBySide } from '../side-by-side.js';
 const UNTRUSTED_MS = 250;
 /** Maximum number of accounts taken from the agenda at once. */
 const MAX_TAKEN = 64;
-/** Lease of a task. Another worker takes over the task when the lease of a dead worker expires. */
+/** Lease of a task, in milliseconds. Another worker takes over the task when the lease of a dead worker expires. */
 const LEASE_MS = 2_000;
 const RETRY_DELAY_MS = 1_000;
 

@@ -2,7 +2,7 @@ import type { AccountStore, RedisAccountEraser, RemovedAccount } from '#accounts
 import { type Logger, pause } from '#platform';
 import type { BlobStore, BlobStoreMonitor } from '#blobs';
 
-/** Time between two checks for removed accounts. */
+/** Time between two checks for removed accounts, in milliseconds. */
 const CHECK_INTERVAL_MS = 2_000;
 /**
  * Time after a pass that found nothing, or that failed, until the next pass, in milliseconds. The next pass removes
@@ -26,9 +26,9 @@ export interface RemovalSettings {
 /**
  * Removes all Redis keys and files of removed accounts. Work that was running during the removal may still write
  * data. Passes are therefore repeated until a pass that began after the end of all such work finds nothing. Only then
- * is the account id free again. A worker does not free it unless it sees in its blob store the markers of all running
- * gateways, at least one: the gateways may have stored files in another blob store. Any number of workers may do this
- * at once, and each may crash at any point.
+ * is the account id free again. A worker frees the id only if at least one gateway runs and the blob store of the
+ * worker contains the process markers of all running gateways. Otherwise, the gateways may have stored files in
+ * another blob store. Any number of workers may remove data at the same time, and each may crash at any point.
  *
  * If Redis does not answer a worker for longer than `lateMs` allows for, that worker may still write a few keys
  * afterwards, for example the record of an outage. These keys stay in Redis. If an account with this id is created
