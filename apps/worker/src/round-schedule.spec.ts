@@ -172,7 +172,7 @@ it('the scheduler of periodic work, while it stops, waits for running work to en
   expect([ran, stopped, agenda.wakeUps]).toEqual([1, false, 0]);
   end();
   await stop;
-  // Others may not know yet when the ended task is due again.
+  // Other workers may not know yet when the ended task is due again.
   expect(agenda.wakeUps).toBe(1);
 });
 
@@ -265,7 +265,7 @@ it('the scheduler of periodic work sends no second command of a kind to Redis wh
   expect([ensures.mock.calls.length, renewals.mock.calls.length]).toEqual([1, 1]);
 });
 
-it('the scheduler of periodic work frees the memory of each account once after Redis did not answer for long', async () => {
+it('the scheduler of periodic work frees the memory of each account once after Redis did not answer for a long time', async () => {
   jest.useFakeTimers();
   let answer = (): void => undefined;
   const isNeeded = new Promise<boolean>((resolve) => {

@@ -100,7 +100,7 @@ describe('an API key', () => {
 
   it.each([
     [
-      'for the metrics',
+      'to read the metrics',
       (key: string) => one.fetch('/metrics', { key, headers: { 'x-forwarded-for': '203.0.113.9' } }),
     ],
     ['to sign in to the console', (key: string) => new ConsoleBrowser(one).askToSignIn(key)],
@@ -215,7 +215,7 @@ describe('an API key', () => {
     );
   });
 
-  it('replaces an expired API key also if another one is created at the same time', async () => {
+  it('replaces an expired API key even if other API keys are created at the same time', async () => {
     await fillWithExpired();
     const replies = await Promise.all([ask({}), ask({}), ask({})]);
     expect(replies.map(({ status }) => status).sort()).toEqual([201, 201, 409]);
@@ -223,7 +223,7 @@ describe('an API key', () => {
 });
 
 describe('a request to create an API key', () => {
-  /** Answers as at this time by Redis' clock. `ownEnd`: when the key of the caller expires. */
+  /** Requests an API key at the time `now` of Redis' clock, with an API key that expires at `ownEnd`. */
   function create(expiresAt: string | undefined, now: number, ownEnd?: number): Promise<unknown> {
     const keys = {
       // The key of the caller was revoked after the request began.
@@ -279,7 +279,7 @@ describe('an admin of an account other than "default"', () => {
 });
 
 describe('a request whose API key is revoked before the request ends', () => {
-  it('ends at the next check of the API key, even if more and more events arrive, if the request opened an event stream', async () => {
+  it('ends at the next check of the API key, even while events keep arriving, if the request is an event stream', async () => {
     const { id, key } = await make({ scopes: ['events:read'] });
     const reply = await two.fetch('/v1/events/stream', { key });
     expect(reply.status).toBe(200);

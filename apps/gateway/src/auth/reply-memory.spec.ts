@@ -14,7 +14,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   redis = await startTestRedis();
   gateway = await startTestGateway({ redisUrl: redis.url });
-  // Two of these are larger than what a token may leave unread.
+  // Two of these responses together exceed the limit of unread responses for one token.
   gateway.upstream.reply = JSON.stringify({ messages: [{ id: 'm', message: 'x'.repeat(9 * 1_048_576) }] });
 });
 afterAll(async () => {
@@ -30,7 +30,7 @@ async function readNothing(token: string): Promise<Socket> {
   return socket;
 }
 
-it('a token that does not read a large response gets no second one until it has read or given up the first, while others get theirs', async () => {
+it('a token whose caller does not read a large response gets no second large response until the first response is read or aborted; other callers still get their responses', async () => {
   const [{ token }, { token: other }] = [await makeToken(gateway), await makeToken(gateway)];
   const restricted = (await makeToken(gateway, { scopes: ['messages:read'], contactIds: ['own'] })).token;
   const unread = await readNothing(restricted);

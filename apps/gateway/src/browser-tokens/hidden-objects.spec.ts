@@ -52,7 +52,7 @@ const positionIn = (cursor: string): string =>
   Buffer.from(cursor, 'base64url').toString().split('/')[1] ?? '';
 
 describe('A restricted token cannot see from pages and cursors', () => {
-  it('whether others have sent something with a reference: they are the same as without these sends', async () => {
+  it('whether sends to other contacts have a certain reference: pages and cursors are the same as without these sends', async () => {
     const token = await restrictedToken();
     const trace = async (query: string): Promise<unknown[]> => {
       const pages: unknown[] = [];
@@ -78,7 +78,7 @@ describe('A restricted token cannot see from pages and cursors', () => {
     expect(await trace('limit=1&status=failed')).toEqual([[]]);
   });
 
-  it('which events others have: a page ends only at events of the token, or at the end of the log', async () => {
+  it('which events other contacts have: a page ends only at an event that the token can see, or at the end of the log', async () => {
     const token = await restrictedToken();
     const trace = async (query: string): Promise<unknown[]> => {
       const pages: unknown[] = [];
@@ -113,7 +113,7 @@ describe('A restricted token cannot see from pages and cursors', () => {
   });
 });
 
-it('a read of events with a token examines at most 1,000 events, so that a request costs little, and with an API key up to 5,000', async () => {
+it('a request for events examines at most 1,000 events if it has a token, and at most 5,000 events if it has an API key', async () => {
   for (let i = 0; i < MAX_EXAMINED_FOR_TOKENS; i += 100) {
     const foreign = Array.from({ length: 100 }, (_, j) =>
       someEvent('message.received', i + j, OTHER.id, 'x'),

@@ -19,7 +19,7 @@ const OWN = { id: 'c_own', number: '+14155550111', text: 'text-for-own' };
 const OTHER = { id: 'c_other', number: '+14155550122', text: 'text-for-other' };
 const SHARED_NUMBER = '+14155550133';
 const UNKNOWN_NUMBER = '+14155550144';
-/** Text of what belongs to the account as a whole. */
+/** Text of an event that belongs to the account as a whole. */
 const ACCOUNT_TEXT = 'text-of-the-account';
 
 /** Whatever a reply to the token of one contact must not contain. */
@@ -62,14 +62,14 @@ beforeAll(async () => {
   });
   list.intake = gateway.sends;
   log = new RedisEventLog(gateway.redis, 'tidings');
-  // As the feed stores which contacts own a number.
+  // Stores which contacts own a number, as the feed does.
   await gateway.redis.hset('tidings:{default}:numbers', {
     [OWN.number]: OWN.id,
     [OTHER.number]: OTHER.id,
     [SHARED_NUMBER]: OTHER.id,
   });
   await gateway.redis.hset('tidings:{default}:numbers:others', SHARED_NUMBER, JSON.stringify([OWN.id]));
-  // As the feed stores the rows of conversations.
+  // Stores the rows of conversations, as the feed does.
   for (const [i, { id, number, text }] of [OWN, OTHER].entries()) {
     const row = { m: [1_000 + i, `m_${id}`, 'i', text], n: [number], v: i };
     await gateway.redis.hset('tidings:{default}:conversations', id, JSON.stringify(row));
@@ -94,7 +94,7 @@ beforeAll(async () => {
   };
   for (const name of ['bound', 'boundElsewhere', 'shared', 'unknown'] as const) await append(sendEvent(name));
   await append(eventOf('contact.created', OTHER.id, OTHER.text));
-  // The last event is visible, so that a reader that has it has considered all others.
+  // The last event is visible to the token, so a reader that received it has examined all earlier events.
   await append(eventOf('contact.created', OWN.id, OWN.text));
   const shared = gateway.sends.sends.get(`default/${sends.shared}`);
   if (shared !== undefined) shared.lookups = [LOOKUP];
@@ -124,7 +124,7 @@ const LOOKUP: SendLookup = {
 
 let revision = 0;
 
-/** Returns an event with a revision of its own: events of {@link someEvent} differ by it alone. */
+/** Returns an event with a new revision, because events of {@link someEvent} differ only in their revision. */
 function eventOf(type: SimpleType, contactId: string, text: string): NewEvent {
   revision += 1;
   return someEvent(type, revision, contactId, text);
@@ -154,7 +154,10 @@ const POST = { method: 'POST' };
 
 /** An operation with a rule, and requests that prove the rule. */
 type Entry =
-  /** The objects of the contact are found, all others are 404, or 403 if nothing is named by its id. */
+  /**
+   * Requests for objects of the contact succeed. Requests for all other objects get 404, or 403 if the request has no
+   * id of an object.
+   */
   | { rule: 'contact'; own: Request[]; others: Request[]; refusal: 403 | 404 }
   /** The reply has everything of the contact and nothing else. `parts` returns the ids in a reply. */
   | {
@@ -176,7 +179,10 @@ const eventIdsOf = async (path: string): Promise<string[]> => {
   expectNothingOfOthers(text);
   return (JSON.parse(text) as { events: { id: string }[] }).events.map(({ id }) => id);
 };
-/** Everything in the log that the token may see, by the rule in words: its contact's, and the sends' to it. */
+/**
+ * Returns the ids of all events in the log that the token may see: the events of its contact and of the sends to its
+ * contact.
+ */
 const visibleEvents = (): string[] => [...visible];
 let visible: string[] = [];
 
@@ -433,7 +439,7 @@ describe('a token that is restricted to one contact', () => {
       }
       const before = { calls: gateway.upstream.calls.length, sends: gateway.sends.requests.length };
       for (const request of others) expect((await problemOf(await request())).status).toBe(refusal);
-      // Nothing was asked of upstream, stored or changed.
+      // No request was sent to upstream, and nothing was stored or changed.
       expect(gateway.upstream.calls.length).toBe(before.calls);
       expect(gateway.sends.requests.length).toBe(before.sends);
       for (const name of ['other', 'boundElsewhere', 'unknown'] as const)
@@ -475,7 +481,7 @@ describe('a token that is restricted to one contact', () => {
     });
     expect(gateway.upstream.calls.length).toBe(before.calls);
     expect(gateway.sends.requests.length).toBe(before.sends);
-    // A field with the value null is as good as absent.
+    // A field with the value null counts as absent.
     const reply = await ask('/v1/messages/send', json({ ...given, message: OWN.text, other: null }));
     expect(reply.status).toBe(200);
     gateway.upstream.messages = [];

@@ -116,11 +116,11 @@ describe('a session of the console', () => {
     ['an unknown sender', {}, 401],
     ['another site', { 'sec-fetch-site': 'cross-site' }, 401],
     ['another host of the same site', { 'sec-fetch-site': 'same-site' }, 401],
-    ['the user, by an address', { 'sec-fetch-site': 'none' }, 401],
+    ['the user, who typed the URL', { 'sec-fetch-site': 'none' }, 401],
     ['another site in an old browser', { origin: 'https://evil.example' }, 401],
     ['another port of the host', { origin: 'http://127.0.0.1:1' }, 401],
     ['a hidden page in an old browser', { origin: 'null' }, 401],
-    ['another site that contradicts itself', { 'sec-fetch-site': 'same-origin', origin: ORIGIN }, 401],
+    ['another site, with contradicting headers', { 'sec-fetch-site': 'same-origin', origin: ORIGIN }, 401],
     ['a page in CORS_ORIGINS', { 'sec-fetch-site': 'cross-site', origin: ORIGIN }, 401],
     ['a page in CORS_ORIGINS in an old browser', { origin: ORIGIN }, 401],
   ])(

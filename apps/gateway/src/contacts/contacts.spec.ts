@@ -94,7 +94,7 @@ describe('The body of a list from upstream', () => {
     'keeps all fields unchanged, except that ids become text and the list is named contacts or messages: %s',
     async (said, shown = said) => {
       gateway.upstream.reply = said;
-      // Damaged elements are passed on as well, although the documentation describes only sound ones.
+      // Damaged elements are passed on as well, although the documentation describes only valid elements.
       const unchecked = (path: string): Promise<Response> =>
         fetch(`${gateway.url}${path}`, { headers: { 'x-api-key': KEY } });
       const response = await unchecked('/v1/contacts');

@@ -4,7 +4,7 @@ import type { AccountDirectory } from '#accounts';
 import type { GatewayEnvironment } from '#platform';
 import { UpstreamReads } from './upstream-reads.js';
 
-it('a read of an API key does not wait while an equal read of a token waits for its part of the budget', async () => {
+it('a read with an API key does not wait while an identical read with a token waits for the budget share of the tokens', async () => {
   let requests = 0;
   let grant: (waitedMs: number) => void = () => undefined;
   const read = (): Promise<string> => {

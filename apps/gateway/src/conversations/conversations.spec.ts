@@ -22,7 +22,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   redis = await startTestRedis();
   gateway = await startTestGateway({ redisUrl: redis.url });
-  // As the commits of the feed and of sends store them.
+  // Stores conversations, as the commits of the feed and of sends do.
   for (let i = 1; i <= 5; i += 1) {
     const row = { m: [1_000 * i, `m${i}`, 'i', `text ${i}`], w: [[1_000 * i, `m${i}`, 1]], k: ' ada', v: i };
     await gateway.redis.hset('tidings:{default}:conversations', `c${i}`, JSON.stringify(row));

@@ -34,7 +34,7 @@ beforeAll(async () => {
     redisUrl: redis.url,
     bound: [{ provide: TIMELINE, useValue: timeline }],
   });
-  // As the feed stores which contacts own a number, and the row of a contact.
+  // Stores which contacts own a number, and the row of a contact, as the feed does.
   await gateway.redis.hset('tidings:{default}:numbers', SHARED_NUMBER, OWN);
   const row = { m: [1_000, 'm_1', 'i', 'Hello'], n: [SHARED_NUMBER], v: 1 };
   await gateway.redis.hset('tidings:{default}:conversations', OWN, JSON.stringify(row));

@@ -9,12 +9,12 @@ import {
 } from '#upstream';
 import { TimelineUpstream } from './timeline-upstream.js';
 
-/** The accounts, of which each has a budget of ten requests per second. */
+/** Accounts with a budget of ten requests per second each. */
 const ACCOUNTS = {
   find: (id: string) => Promise.resolve({ id, requestsPerSecond: 10 }),
 } as unknown as AccountDirectory;
 
-it('timelines use at most a fifth of the request budget of their account, and the wait for it counts as time of the page', async () => {
+it('timelines use at most a fifth of the request budget of their account, and the wait for the budget counts towards the time limit of the page', async () => {
   const acquired: unknown[][] = [];
   const limiter: RequestRateLimiter = {
     acquire: (...call) => {

@@ -39,7 +39,7 @@ it('an event stream whose API key is revoked ends within a page, after the event
   expect(written.at(-1)?.split('\n')[0]).toBe(`id: ${formatCursor({ epoch: 'e', position: '2-0' })}`);
 });
 
-it('an event stream sends the cursor with a comment at the interval of comments also while live changes leave no silence for a comment', async () => {
+it('an event stream sends the cursor with a comment at each comment interval, even if frequent live changes make comments unnecessary', async () => {
   const written: string[] = [];
   const stop = new AbortController();
   const follower = new EventLogFollower(true, () => undefined);

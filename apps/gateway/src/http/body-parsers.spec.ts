@@ -167,7 +167,7 @@ describe('JSON bodies that callers send at the same time', () => {
     },
   );
 
-  it('in chunks do not count while they are small', async () => {
+  it('in chunks do not count towards the limit while they are small', async () => {
     const { token } = await makeToken(gateway);
     const framing = { 'transfer-encoding': 'chunked' };
     const started = startBodies(20, { authorization: `Bearer ${token}` }, framing, 0);
@@ -180,7 +180,7 @@ describe('JSON bodies that callers send at the same time', () => {
     expect(await Promise.all(statuses)).toEqual(Array<number>(20).fill(200));
   });
 
-  it('in chunks get 413 above the maximum size, also if their callers disconnect before the end', async () => {
+  it('in chunks get 413 above the maximum size, even if their callers disconnect before the end', async () => {
     const framing = { 'transfer-encoding': 'chunked' };
     const [body] = startBodies(1, { 'x-api-key': KEY }, framing, PADDED.length);
     if (body === undefined) throw new Error('no request');
@@ -190,7 +190,7 @@ describe('JSON bodies that callers send at the same time', () => {
     expect(await statusWith({}, PADDED)).toBe(200);
   });
 
-  it('of one account cannot use up the limit of the gateway, and do not count after their callers disconnect', async () => {
+  it('of one account cannot use up the limit of the gateway, and do not count towards it after their callers disconnect', async () => {
     const started = startBodies(97, { 'x-api-key': KEY }, { 'content-length': MIB });
     const refused = await Promise.race(started.map(({ response }) => response));
     expect(refused.statusCode).toBe(429);
@@ -201,7 +201,7 @@ describe('JSON bodies that callers send at the same time', () => {
     await eventually('a large body is accepted', async () => (await statusWith({}, PADDED)) === 200);
   });
 
-  it('do not count if their callers disconnect before authentication is complete', async () => {
+  it('do not count towards the limit if their callers disconnect before authentication is complete', async () => {
     const { token } = await makeToken(gateway);
     const rateLimit = gateway.app.get<RateLimit>(TOKEN_RATE_LIMIT);
     const count = rateLimit.count.bind(rateLimit);
@@ -222,7 +222,7 @@ describe('JSON bodies that callers send at the same time', () => {
     expect(await statusWith({ token }, PADDED)).toBe(200);
   });
 
-  it('do not count if the method is GET, because they are not read', async () => {
+  it('do not count towards the limit if the method is GET, because they are not read', async () => {
     const { token } = await makeToken(gateway);
     const headers = { authorization: `Bearer ${token}`, 'content-length': MIB };
     const streams = Array.from({ length: 6 }, () => {

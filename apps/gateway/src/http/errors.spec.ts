@@ -69,7 +69,7 @@ describe('An error response is problem+json', () => {
     expect(await problemOf(response)).toMatchObject({ status: 415 });
   });
 
-  it('with 415 unsupported_media_type for a compressed body, or one that is labelled as compressed', async () => {
+  it('with 415 unsupported_media_type for a compressed body, or for a body that is labelled as compressed', async () => {
     const text = JSON.stringify({ phoneNumber: '+14155550123', message: 'Hi' });
     for (const [encoding, body] of [
       ['gzip', gzipSync(text)],

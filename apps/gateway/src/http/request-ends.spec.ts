@@ -90,7 +90,10 @@ async function counted(status: string): Promise<number> {
   return metricsIn(text).value('tidings_http_requests_total', { route: '/v1/slow', status }) || 0;
 }
 
-/** Waits until the requests are logged, and one more request is served, so that a second report of one would show. */
+/**
+ * Waits until the requests are logged and one more request is served. By then, a second report of a request would be
+ * visible.
+ */
 async function expectAborted(count: number): Promise<void> {
   await eventually('the requests are logged', () => log.length >= count);
   const { port } = server.server.address() as AddressInfo;

@@ -35,7 +35,7 @@ it('the gateway accepts at most the documented number of connections', () => {
   expect(serverWith(10_000).server.maxConnections).toBe(LIMITS.connections);
 });
 
-it('the gateway disconnects a caller whose body has not arrived at the documented time', async () => {
+it('the gateway disconnects a caller whose body has not arrived within the documented time', async () => {
   const server = serverWith(10_000);
   server.post('/body', () => 'read');
   await server.listen({ port: 0, host: '127.0.0.1' });

@@ -202,7 +202,7 @@ describe('the status of an account', () => {
     expect(forPollsPerSecond).toBeCloseTo(10 - (usedPerSecond ?? NaN), 2);
   });
 
-  it('lists the fields that are ignored because they change at every read', async () => {
+  it('lists the volatile fields, which change at nearly every read', async () => {
     const volatile = new RedisVolatileFieldStore(gateway.redis, 'tidings');
     await volatile.countMessageFields('default', { muted: ['attachments'], unmuted: [] });
     expect((await status())['poller']).toMatchObject({

@@ -271,7 +271,7 @@ describe('Deliveries', () => {
     expect(refused.detail).toMatch(/disabled.*PATCH it/);
   });
 
-  it('are not listed with invalid parameters', async () => {
+  it('cannot be listed with invalid parameters', async () => {
     for (const [field, value] of [
       ['status', 'done'],
       ['limit', '0'],

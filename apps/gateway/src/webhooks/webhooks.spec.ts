@@ -250,7 +250,7 @@ describe('A webhook', () => {
   });
 
   it.each(['eventTypes', 'contactIds'])(
-    'takes no empty list of %s when it is created or changed; the error recommends null, which selects all',
+    'accepts no empty list of %s when it is created or changed; the error recommends null, which selects all',
     async (field) => {
       const { path, id } = await made({ [field]: null });
       expect(await read(path)).toMatchObject({ [field]: null });
@@ -272,7 +272,7 @@ describe('A webhook', () => {
     },
   );
 
-  it('takes contactIds of at most 512 characters, and the error says so', async () => {
+  it('accepts contactIds of at most 512 characters, and the error for a longer id states this limit', async () => {
     const { path } = await made();
     expect((await patch(path, { contactIds: ['x'.repeat(512)] })).status).toBe(200);
     const problem = await problemOf(await patch(path, { contactIds: ['x'.repeat(513)] }));

@@ -26,11 +26,14 @@ let prefix: string;
 let log: RedisEventLog;
 let reader: EventLogReader;
 let dispatched: string[];
-/** The leases under which events were dispatched, each with the token that held the event log in Redis then. */
+/**
+ * The lease of each dispatch, with the token of the reader that held the lease on the event log in Redis at that
+ * time.
+ */
 let leases: { given: ReaderLease | undefined; holder: string | null }[];
 /** The account whose next dispatch blocks until this is cleared. */
 let blockedAccount: string | undefined;
-/** How often a dispatch was refused, and how many more will be. */
+/** How many dispatches were refused, and how many more the test will refuse. */
 let refusals: { past: number; left: number };
 
 beforeAll(async () => {

@@ -253,7 +253,7 @@ describe('a worker that polls an account with contacts due for polling', () => {
   it.each([
     ['upstream is unavailable', () => (contacts.held = true)],
     ['polling of the account is turned off', () => (contacts.account.polling = false)],
-  ])('takes no contact from the queue while %s', async (_, turn) => {
+  ])('claims no contact from the poll queue while %s', async (_, turn) => {
     turn();
     start();
     await settle();
