@@ -115,7 +115,7 @@ import {
 } from './tokens.js';
 import { webhookBindings } from './webhooks/webhooks.bindings.js';
 
-/** Number of reads of callers with tokens that may go to upstream at once. */
+/** Number of reads of callers with tokens that may be sent to upstream in one burst. */
 const TOKEN_READ_BURST = 5;
 
 /** Resources that the process opens before the application is created. */

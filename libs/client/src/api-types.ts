@@ -121,7 +121,7 @@ export type SendList = {
 
 export type SendsResolution = {
     /**
-     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Before a resend, Tidings checks whether the messaging service already has the message. After a resend, the recipient may get the message twice.
+     * `sent` and `failed` set the status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Before a resend, Tidings checks whether the messaging service already has the message. After a resend, the recipient may get the message twice.
      */
     outcome: 'resend' | 'sent' | 'failed';
     ids: Array<string>;
@@ -153,7 +153,7 @@ export type ResolutionResults = {
 
 export type SendResolution = {
     /**
-     * `sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Before a resend, Tidings checks whether the messaging service already has the message. After a resend, the recipient may get the message twice.
+     * `sent` and `failed` set the status of a send that is `unknown`. `resend` sends the message of an `unknown` or `failed` send again. Before a resend, Tidings checks whether the messaging service already has the message. After a resend, the recipient may get the message twice.
      */
     outcome: 'resend' | 'sent' | 'failed';
 };
@@ -370,7 +370,7 @@ export type NewWebhook = {
      */
     maxConcurrency?: number | null;
     /**
-     * Maximum number of requests per second to the webhook on average, over all workers. After a rest, up to one second’s worth of requests is sent at once. By default, there is no limit.
+     * Maximum number of requests per second to the webhook on average, over all workers. After a time without requests, Tidings may send the requests of one second at once. By default, there is no limit.
      */
     rateLimitPerSecond?: number | null;
     /**
@@ -415,7 +415,7 @@ export type CreatedWebhook = {
      */
     pausedUntil: string | null;
     /**
-     * Time since which events wait in the event log because the webhook has too many pending deliveries. Events that the log deletes before their turn are lost for the webhook. Null if no event waits.
+     * Time since which events wait in the event log because the webhook has too many pending deliveries. The webhook misses events that are deleted from the event log before their deliveries are created. Null if no event waits.
      */
     waitingSince: string | null;
     /**
@@ -460,7 +460,7 @@ export type Webhook = {
      */
     pausedUntil: string | null;
     /**
-     * Time since which events wait in the event log because the webhook has too many pending deliveries. Events that the log deletes before their turn are lost for the webhook. Null if no event waits.
+     * Time since which events wait in the event log because the webhook has too many pending deliveries. The webhook misses events that are deleted from the event log before their deliveries are created. Null if no event waits.
      */
     waitingSince: string | null;
     /**
@@ -498,7 +498,7 @@ export type WebhookChanges = {
      */
     maxConcurrency?: number | null;
     /**
-     * Maximum number of requests per second to the webhook on average, over all workers. After a rest, up to one second’s worth of requests is sent at once. Null removes the limit.
+     * Maximum number of requests per second to the webhook on average, over all workers. After a time without requests, Tidings may send the requests of one second at once. Null removes the limit.
      */
     rateLimitPerSecond?: number | null;
     /**
@@ -578,7 +578,7 @@ export type Delivery = {
     attempts: Array<DeliveryAttempt>;
     createdAt: string;
     /**
-     * Earliest time of the next attempt, or null during an attempt and after the last attempt. The attempt begins later while the webhook is paused (`pausedUntil`) or has no request to spare, and while `blockedBy` is set.
+     * Earliest time of the next attempt, or null during an attempt and after the last attempt. The attempt begins later while the webhook is paused (`pausedUntil`) or has reached its maximum number of simultaneous requests or of requests per second, and while `blockedBy` is set.
      */
     nextAttemptAt: string | null;
     /**
@@ -1292,11 +1292,11 @@ export type RequestStats = {
 
 export type BacklogStats = {
     /**
-     * Number of sends with the status `queued` or `relaying` in each minute: the largest of its measurements. In the last minute, the current number. Null for a minute without a measurement.
+     * Largest number of sends with the status `queued` or `relaying` that was measured in each minute. The last value is the current number. Null for a minute without a measurement.
      */
     sends: Array<number | null>;
     /**
-     * Number of pending deliveries in each minute: the largest of its measurements. In the last minute, the current number. Null for a minute without a measurement.
+     * Largest number of pending deliveries that was measured in each minute. The last value is the current number. Null for a minute without a measurement.
      */
     deliveries: Array<number | null>;
 };

@@ -123,7 +123,8 @@ export class EventsController {
   @ApiOperation({
     operationId: 'getEvent',
     summary: 'Get an event',
-    description: 'Tidings stores an event for `EVENT_RETENTION_HOURS`, or until the account has `EVENT_RETENTION_MAX` newer events.',
+    description:
+      'Tidings stores an event for `EVENT_RETENTION_HOURS`, or until the account has `EVENT_RETENTION_MAX` newer events.',
   })
   @ApiOkResponse({ type: EventView })
   @ApiProblems('not_found')

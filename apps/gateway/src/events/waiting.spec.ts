@@ -203,7 +203,7 @@ describe('A caller that waits for events', () => {
     const service = await open(gateway);
     expect(service.response.statusCode).toBe(200);
     clients[0]?.disconnect();
-    // The slots of services are free for tokens only up to the limit of the tokens.
+    // After a stream with a token has ended, a caller with a token gets a slot again.
     await eventually(
       'the slot is free',
       async () => (await gateway.fetch('/v1/events/stream', { token, method: 'HEAD' })).status === 200,

@@ -109,7 +109,7 @@ export class SendsController {
           unresolved(
             id,
             'unavailable',
-            'The send was skipped, because Redis had not answered when an earlier send of the request was resolved.',
+            'The send was skipped, because Redis did not answer when an earlier send of the request was to be resolved.',
           ),
         );
       else results.push(await this.resultOf(account, id, outcome, results.length === 0));

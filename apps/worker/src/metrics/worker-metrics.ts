@@ -20,7 +20,7 @@ export class WorkerMetrics {
   readonly relay: RelayMetrics;
   readonly deliveries: DeliveryMetrics;
 
-  /** @param stats counts the same for the statistics of the accounts */
+  /** @param stats also counts what is measured, for the statistics of the accounts */
   constructor(redis: RedisClient, clock: RedisClock, stats: StatsRecorder) {
     this.upstream = new UpstreamMetrics(this.all, stats);
     this.feed = new FeedMetrics(this.all, this.upstream, stats);
