@@ -77,7 +77,7 @@ export {
 } from './process/process-lifecycle.js';
 export { type QueueName, type QueuePayloads, queueRedisKeyPrefix } from './queue/queues.js';
 export { parseRedisAddress, type RedisAddress } from './environment/redis-address.js';
-export { closeRedis, openRedis, type RedisClient } from './redis/redis-connection.js';
+export { closeRedis, connectionErrorOf, openRedis, type RedisClient } from './redis/redis-connection.js';
 export {
   okOrDegradedReadiness,
   type Readiness,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { RedisEventLog } from '#events';
 import {
   parseProcessInstance,
@@ -384,6 +385,25 @@ describe('A Redis server', () => {
       { code: 'redis_unwritable', remedy: expect.stringContaining('min-replicas-to-write') },
     ]);
     await gateway.redis.config('SET', 'min-replicas-to-write', '0');
+  });
+
+  it('whose password was changed is reported with the word of its answer, and with the remedy', async () => {
+    const url = new URL(redis.url);
+    const { password } = url;
+    await gateway.redis.config('SET', 'requirepass', 'changed');
+    await gateway.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'no');
+    const { details } = await eventually('the answer of Redis is reported', async () => {
+      const now = await ready();
+      return now.reasons[0]?.includes('WRONGPASS') === true && now;
+    });
+    expect(details).toMatchObject([
+      { code: 'redis_unwritable', remedy: 'correct the user and the password in REDIS_URL' },
+    ]);
+    url.password = 'changed';
+    const admin = new Redis(url.href);
+    await admin.config('SET', 'requirepass', password);
+    admin.disconnect();
+    await untilReady('degraded');
   });
 
   it('whose memory is full causes 503 unavailable', async () => {

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { AccountDirectory } from '#accounts';
 import {
   accountKeys,
+  connectionErrorOf,
   hasAppendOnlyFile,
   readLiveHeartbeatMembers,
   okOrDegradedReadiness,
@@ -103,14 +104,13 @@ export class RedisReadiness {
       this.loggedFault = '';
       return findings;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const connectionError = connectionErrorOf(this.redis);
+      const { message } = connectionError ?? (error instanceof Error ? error : new Error(String(error)));
       this.logOnce(message);
       // Only the first word of an answer is published, because the message may contain the address of Redis.
       const refusal = redisRefusalOf(message);
-      const description =
-        refusal === undefined
-          ? 'the gateway cannot write to Redis'
-          : `the gateway cannot write to Redis, which answers ${refusal.word}`;
+      const fault = `the gateway cannot ${connectionError === undefined ? 'write' : 'connect'} to Redis`;
+      const description = refusal === undefined ? fault : `${fault}, which answers ${refusal.word}`;
       return unavailable({ code: 'redis_unwritable', count: 1, description, remedy: refusal?.remedy });
     }
   }

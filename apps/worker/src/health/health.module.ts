@@ -9,7 +9,14 @@ import {
   Res,
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { okOrDegradedReadiness, type Readiness, createReadiness, type Reason } from '#platform';
+import {
+  connectionErrorOf,
+  okOrDegradedReadiness,
+  type Readiness,
+  createReadiness,
+  type Reason,
+  redisRefusalOf,
+} from '#platform';
 import type { WorkerCore } from '../compose.js';
 import { CORE } from '../tokens.js';
 import { Heartbeat } from './heartbeat.js';
@@ -18,8 +25,8 @@ import { Heartbeat } from './heartbeat.js';
 @Controller('health')
 export class HealthController {
   constructor(
-    @Inject(Heartbeat) private readonly heartbeat: Heartbeat,
-    @Inject(CORE) private readonly core: Pick<WorkerCore, 'blobStoreMonitor' | 'clock'>,
+    @Inject(Heartbeat) private readonly heartbeat: Pick<Heartbeat, 'isFresh'>,
+    @Inject(CORE) private readonly core: Pick<WorkerCore, 'redis' | 'blobStoreMonitor' | 'clock'>,
   ) {}
 
   @Get('live')
@@ -32,8 +39,13 @@ export class HealthController {
   ready(@Res({ passthrough: true }) reply: FastifyReply): Readiness {
     if (!this.heartbeat.isFresh()) {
       reply.status(503);
-      const description = 'the last write to Redis failed, or the worker is stopping';
-      return createReadiness('unavailable', [{ code: 'redis_unwritable', count: 1, description }]);
+      const refusal = redisRefusalOf(connectionErrorOf(this.core.redis)?.message ?? '');
+      const description =
+        refusal === undefined
+          ? 'the last write to Redis failed, or the worker is stopping'
+          : `the worker cannot connect to Redis, which answers ${refusal.word}`;
+      const reason: Reason = { code: 'redis_unwritable', count: 1, description, remedy: refusal?.remedy };
+      return createReadiness('unavailable', [reason]);
     }
     const reasons: Reason[] = [];
     const { blobStoreMonitor, clock } = this.core;

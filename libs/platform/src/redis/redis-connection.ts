@@ -44,6 +44,18 @@ const CLUSTER_RETRY_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
 const DISCONNECT_TIMEOUT_MS = 100;
 
+/** Error of the last attempt of a client to connect. Removed when the client is connected. */
+const connectionErrors = new WeakMap<RedisClient, Error>();
+
+/**
+ * Returns why a client that {@link openRedis} returned cannot connect, for example because Redis answers that the
+ * password is wrong. Undefined if the client is connected, or has not tried to connect yet. The commands of a client
+ * that is not connected fail with an error that does not say why.
+ */
+export function connectionErrorOf(client: RedisClient): Error | undefined {
+  return connectionErrors.get(client);
+}
+
 /**
  * Opens a connection to Redis and returns at once. The client connects in the background, and reconnects
  * until it is closed.
@@ -56,6 +68,13 @@ export function openRedis(
   const options = optionsFor(behaviour);
   const client = connect(address, behaviour, options);
   client.on('error', onError);
+  client.on('error', (error: Error & { lastNodeError?: Error | null }) => {
+    // A Cluster client that cannot connect to any server reports this, with the error of one server.
+    connectionErrors.set(client, error.lastNodeError ?? error);
+  });
+  client.on('ready', () => {
+    connectionErrors.delete(client);
+  });
   if (client instanceof Cluster) {
     // A Cluster client reports the errors of a single server with the event `node error`.
     client.on('node error', onError);
