@@ -114,13 +114,13 @@ export class CommittingPageReader {
    * two parts of the page, or {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
    * @throws the error of the page if the read was aborted before a retry
    */
-  async take(page: number, limit: number): Promise<PageRead | undefined> {
+  async readPage(page: number, limit: number): Promise<PageRead | undefined> {
     const read = await this.tryPage(page, limit);
-    return read instanceof FailedPageRead ? this.takeParts(page, limit, read) : read;
+    return read instanceof FailedPageRead ? this.readPageInParts(page, limit, read) : read;
   }
 
   /**
-   * Reads a page like {@link take}. If all attempts fail, returns a {@link FailedPageRead} instead of reading the
+   * Reads a page like {@link readPage}. If all attempts fail, returns a {@link FailedPageRead} instead of reading the
    * page in parts.
    */
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPageRead | undefined> {
@@ -133,7 +133,7 @@ export class CommittingPageReader {
       if (!(await this.commits.refreshState())) return undefined;
       let read: PageRead;
       try {
-        read = await this.reader.takeWhole(page, limit);
+        read = await this.reader.readPageOrThrow(page, limit);
       } catch (error) {
         if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE && mayBeCausedByPageSize(error)) throw error;
         const waitMs = retries.shift();
@@ -154,18 +154,23 @@ export class CommittingPageReader {
   }
 
   /**
-   * Reads a page that upstream fails to return because of one of its messages. Requests smaller and smaller
-   * parts of the page to find and skip this message, and commits each part on its own.
-   * @throws the failure of the page if no message of the page can be read, because then the cause is not a
-   * single message; for pages that were requested with a limit below the documented one, only after several of them
+   * Reads a page that upstream fails to return because of one of its messages. Requests smaller and smaller parts of
+   * the page to find and skip this message, and commits each part on its own.
+   * @throws the failure of the page if no message of the page can be read, because then the cause is not a single
+   * message. If the page was requested with a limit below the documented one, throws only after at least
+   * {@link MIN_MESSAGES_OF_OUTAGE} consecutive unreadable elements
    */
-  async takeParts(page: number, limit: number, { failure }: FailedPageRead): Promise<PageRead | undefined> {
+  async readPageInParts(
+    page: number,
+    limit: number,
+    { failure }: FailedPageRead,
+  ): Promise<PageRead | undefined> {
     if (!mayBeCausedBySingleMessage(failure)) throw failure;
     const size = page === 1 && !this.isCapped(limit) ? limit : this.sizeOf(limit);
     const search = new UnreadableMessageFinder({ page, limit: size });
     const parts: PageRead[] = [];
     for (let part = search.next(); part !== undefined; part = search.next()) {
-      const read = await this.takePart(part, search);
+      const read = await this.readPart(part, search);
       if (read === undefined) return undefined;
       if (read !== 'smaller') parts.push(read);
     }
@@ -191,8 +196,8 @@ export class CommittingPageReader {
   }
 
   /**
-   * Returns true if the contact has more messages than its longest page. In that case, upstream returns at most as
-   * many messages as on that page if the documented limit is requested. Always returns false for the large limit.
+   * Returns true if `limit` is the documented limit and the contact has more messages than its longest page. Upstream
+   * then returns at most as many messages per page as the longest page has.
    */
   private isCapped(limit: number): boolean {
     return (
@@ -200,7 +205,11 @@ export class CommittingPageReader {
     );
   }
 
-  private async takePart(
+  /**
+   * Reads one part of a failed page, and commits it. Returns `smaller` if the part failed and must be read in smaller
+   * parts; undefined if the read must end.
+   */
+  private async readPart(
     { page, limit }: PageRequest,
     search: UnreadableMessageFinder,
   ): Promise<PageRead | 'smaller' | undefined> {
@@ -209,7 +218,7 @@ export class CommittingPageReader {
       let read: PageRead;
       let isShown = true;
       try {
-        read = await this.reader.takeWhole(page, limit);
+        read = await this.reader.readPageOrThrow(page, limit);
       } catch (error) {
         if (!mayBeCausedBySingleMessage(error)) throw error;
         if (limit > 1) {

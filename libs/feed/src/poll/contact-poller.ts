@@ -237,8 +237,9 @@ interface HeadCommit {
 }
 
 /**
- * Returns true if a read of all pages is due, perhaps because an earlier read ended without a page that it could not read.
- * Messages of sends may then be on later pages, although the first page ends in a known message.
+ * Returns true during a look-up if a read of all pages is due. The reason may be that an earlier read ended without a
+ * page that could not be read. Messages of sends may then be on later pages, although the first page ends in a known
+ * message.
  */
 function mayLackMessages({ lookup, state }: PollStart): boolean {
   return lookup !== undefined && (state.pollState.completeDueAt ?? Infinity) <= state.now;

@@ -96,8 +96,8 @@ export class DeepRead {
   }
 
   /**
-   * Returns the flag check, if one is enough. Keeps only the ids of the known messages during the deep read. The rest
-   * of the snapshot may be large.
+   * Returns a flag check if a flag check is enough; undefined if all pages must be read. During the deep read, only
+   * the ids of the known messages are kept, because the rest of the snapshot may be large.
    */
   private begin(known: ReadonlyMap<string, KnownMessage>): FlagCheck | undefined {
     this.knownBefore = new Set(known.keys());

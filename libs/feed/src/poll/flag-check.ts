@@ -16,7 +16,7 @@ export type FlagCheckEnd = 'all' | 'end' | 'stopped';
  * whose flags (`delivered`, `read`) may still change.
  */
 export class FlagCheck {
-  /** Timestamps of the messages below the head of which a flag is not set yet, by message id. */
+  /** Timestamps of the messages below the head that have a flag that is not set yet, by message id. */
   private readonly withMissingFlag = new Map<string, number | undefined>();
 
   /**
@@ -61,7 +61,7 @@ export class FlagCheck {
   private async readFrom(first: number, limit: number): Promise<FlagCheckEnd> {
     for (let page = first; page <= MAX_PAGES; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
-      const read = await this.pages.take(page, limit);
+      const read = await this.pages.readPage(page, limit);
       if (read === undefined) return 'stopped';
       if (this.hasReadAllUnsettled()) return 'all';
       if (read.repeats) return 'end';
@@ -78,7 +78,7 @@ export class FlagCheck {
     const older = length - splitIdHashes(head).length;
     for (let page = Math.max(Math.ceil(older / limit), 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';
-      if ((await this.pages.take(page, limit)) === undefined) return 'stopped';
+      if ((await this.pages.readPage(page, limit)) === undefined) return 'stopped';
       if (this.hasReadAllUnsettled()) return 'all';
     }
     return 'end';

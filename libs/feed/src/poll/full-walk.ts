@@ -25,9 +25,9 @@ const MAX_RESTART_PAGE = 5;
  */
 const TAIL_IDS = LARGE_PAGE_LIMIT;
 
-/** Goes through all pages of a contact's list, if needed several times, and notes what they show about the list. */
+/** Reads all pages of a contact's list, if needed several times, and records what they show about the list. */
 export class FullWalk {
-  /** True if no message moved from page to page during the last pass, so that it has missed no message. */
+  /** True if no message moved from page to page during the last pass, so that the pass has missed no message. */
   isStable = false;
   /** Collects data for the conversation row. Reset when the read starts again at page 1. */
   rowMessages = new RowMessageCollector();
@@ -81,12 +81,12 @@ export class FullWalk {
     let first: PageRead | undefined;
     if (this.commits.state.pollState.pageSize < DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
       this.beginPass();
-      first = await this.pages.take(1, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
+      first = await this.pages.readPage(1, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
       if (first === undefined || first.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE) return first;
     }
     try {
       this.beginPass();
-      const larger = await this.pages.take(1, LARGE_PAGE_LIMIT);
+      const larger = await this.pages.readPage(1, LARGE_PAGE_LIMIT);
       if (larger === undefined) return undefined;
       this.pages.limit =
         larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
@@ -95,7 +95,7 @@ export class FullWalk {
       if (!mayBeCausedByPageSize(error)) throw error;
       this.pages.noteLargePagesRefused();
       this.beginPass();
-      return this.pages.take(1, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
+      return this.pages.readPage(1, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
     }
   }
 
@@ -127,7 +127,7 @@ export class FullWalk {
         // from page 1.
         const hasWaited = !waitedBefore && this.pages.wasRetried(page);
         if (hasWaited && page > 1 && page <= MAX_RESTART_PAGE) return this.passOf(limit);
-        read = await this.pages.takeParts(page, limit, read);
+        read = await this.pages.readPageInParts(page, limit, read);
       }
       if (read === undefined) return 'stopped';
       if (page === 1) this.firstIds = read.ids;
@@ -162,7 +162,10 @@ export class FullWalk {
     return MAX_PAGES;
   }
 
-  /** Returns true if messages moved between pages during the last pass, so that it may have missed some. */
+  /**
+   * Returns true if messages moved between pages during the last pass, so that the pass may have missed some
+   * messages.
+   */
   hasShifted(): boolean {
     return this.reader.records.servedTwice || this.endedOnRepeat;
   }

@@ -20,7 +20,7 @@ import {
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
-/** A read of the newest messages, with what its commit needs. */
+/** Result of a read of the newest messages, with the data that the commit needs. */
 export interface HeadReading {
   /** The given start of the read, with the reason for a new baseline if upstream has replaced all messages. */
   start: PollStart;
@@ -32,7 +32,8 @@ export interface HeadReading {
 }
 
 /**
- * Reads the newest messages of a contact, and their snapshots: the pages on which new messages appear. Commits nothing.
+ * Reads the newest messages of a contact (the pages on which new messages appear), and the snapshots of these
+ * messages. Commits nothing.
  */
 export class HeadReader {
   constructor(
@@ -42,8 +43,8 @@ export class HeadReader {
   ) {}
 
   /**
-   * Requests the first page, which is likely to be the same as at the last read. Its messages are not returned if the
-   * page has the given digest.
+   * Requests the first page, which is likely to be the same as at the last read. The result contains no messages if
+   * the page has the given digest.
    * @param digest digest of a page that was requested with the documented limit
    * @returns undefined, without a request, if the first page must be requested with another limit than the documented
    * one, because such a page cannot be compared with the digest
@@ -152,7 +153,8 @@ function planOf({ state, resync, lookup }: PollStart): HeadPlan {
   const { headLimit, headLimitUntil = 0, hasMisplacedMessages = false } = extension;
   return {
     ...{ order, hasMisplacedMessages, length, pageSize, longestPage, failures },
-    // A look-up decides whether a send is posted again, so it does not rely on an order that is not exact.
+    // A look-up decides whether a send is posted again, so it does not rely on the order of a list with misplaced
+    // messages.
     ...(hasMisplacedMessages && lookup !== undefined ? { order: 'unsorted' } : {}),
     // Until all pages were read once, it is unknown which page of an oldest-first list is the last one. The order
     // is therefore set to `unknown`, so that the read begins at page 1 instead of at the last page.

@@ -12,6 +12,7 @@ import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
 
 /** Maximum number of pages that are read but not committed while none of them contains a known message. */
 const MAX_HELD_PAGES = 50;
+
 /** Which contact's pages are committed, and why they are read. */
 export interface PageCommitterTask {
   account: string;
@@ -132,7 +133,7 @@ export class PageCommitter {
     return 'committed';
   }
 
-  /** Returns what is stored of the messages on this page and on the earlier pages that are not committed yet. */
+  /** Returns the snapshots of the messages on this page and on the earlier pages that are not committed yet. */
   private async snapshotsOf({ ids, newIds }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
     const isLookedUp = ids.every((id) => this.lastKnown.has(id) || newIds.includes(id));
     if (isLookedUp && this.heldPages.length === 0) return this.lastKnown;

@@ -33,9 +33,9 @@ export interface ComparedRead {
   sends: ReadonlyMap<string, BoundSend>;
   /** Those of the {@link sends} that earlier reads found, and that no commit contains yet. */
   uncommittedSends: ReadonlyMap<string, BoundSend>;
-  /** Hashes of the contact's unreadable elements, and the number of those that this read found first. */
+  /** Hashes of the contact's unreadable elements, and the number of those that no earlier read found. */
   unreadable: { hashes: string; added: number };
-  /** Number of elements that this read skipped and that no earlier read counted. */
+  /** Number of messages that upstream failed to return to this read, and that no earlier read counted. */
   skipped: number;
   /** See `PollStateInput.revisionFloor`. */
   revisionFloor: number | undefined;

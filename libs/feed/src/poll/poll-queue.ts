@@ -59,14 +59,17 @@ export type ClaimReply =
  *   is due at once.
  * - `failed`: the read failed, and the error does not concern the account as a whole. The backoff grows with each
  *   consecutive failure.
- * - `postponed`: the error concerns the account as a whole, for example an outage, or the read ended early. The
- *   contact is due again after {@link POSTPONED_READ_DELAY_MS}.
- * - `aborted`: the read was aborted or got no budget token in time, or a deep read ended early. The contact is due
- *   at once.
+ * - `postponed`: the error concerns the account as a whole, for example an outage; or a read of the newest messages
+ *   ended early without being aborted. The contact is due again after {@link POSTPONED_READ_DELAY_MS}.
+ * - `aborted`: the read was aborted or received no budget token in time, or a deep read ended early. The contact is
+ *   due at once.
  */
 export type PollOutcome = 'done' | 'failed' | 'postponed' | 'aborted';
 
-/** Result of the end of a claim: when any contact of the account is due next, and when the claimed one is due again. */
+/**
+ * Result of the end of a claim: when any contact of the account is due next, and when the claimed contact is due
+ * again.
+ */
 export interface EndedClaim extends NextDue {
   /**
    * Time until the claimed contact is due again, in milliseconds. Present only if the claim ended without a

@@ -6,7 +6,7 @@ import type { PagesRead } from '../walk/pages-read.js';
 import type { PollStart } from './poll-start.js';
 import { ReadBinder } from './read-binder.js';
 
-it('the sends that are remembered until a commit belong to the contact of one account, even if another account has a contact with the same id', async () => {
+it('sends whose messages are not committed yet are stored separately for each account, even if two accounts have contacts with the same id', async () => {
   const binder: SendBinder = {
     bind: ({ account }) => Promise.resolve(new Map(account === 'a' ? [['m1', { sendId: 'snd_1' }]] : [])),
     sendsOf: () => Promise.reject(new Error('not used')),

@@ -101,9 +101,9 @@ const MATCHED_FIELDS = fieldSetOf('to', 'direction', 'message', 'attachments');
 const MATCHED_FIELDS_AND_TIMESTAMP = MATCHED_FIELDS | fieldSetOf('timestamp');
 
 /**
- * How a message changed, for matching messages with sends. `new`: it was not known. `edited`: a field that the
- * matching compares may have changed. `other`: only a flag or another field changed, or the message was deleted and
- * appeared again. `none`: it has not changed.
+ * How a message changed, for matching messages with sends. `new`: the message was not known before. `edited`: a field
+ * that the matching compares may have changed. `other`: only a flag or another field changed, or the message was
+ * deleted and appeared again. `none`: the message has not changed.
  */
 type ChangeForBinder = 'new' | 'edited' | 'other' | 'none';
 

@@ -13,7 +13,7 @@ import type { BoundSend } from '../ports.js';
 import type { FullRead } from '../walk/pages-read.js';
 
 /**
- * What a commit records about a contact. The changes of the contact's conversation row are computed from it.
+ * What a commit records about a contact. The changes of the contact's conversation row are computed from this data.
  */
 export interface RowUpdateInput {
   /**

@@ -3,7 +3,7 @@ import { isSweepDue } from './sweep.js';
 
 const HOUR_MS = 3_600_000;
 
-it('a sweep is due after the configured time, or if messages are misplaced after at most an hour', () => {
+it('a sweep is due after the configured time; if messages are misplaced, a sweep is due after at most an hour', () => {
   const isDue = (afterMs: number, sweepMs: number, hasMisplacedMessages?: boolean): boolean =>
     isSweepDue({ completeAt: 5 }, hasMisplacedMessages ? { hasMisplacedMessages } : {}, 5 + afterMs, sweepMs);
   expect(isDue(24 * HOUR_MS - 1, 24 * HOUR_MS)).toBe(false);

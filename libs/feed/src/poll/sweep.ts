@@ -2,8 +2,8 @@ import type { PollState } from '../snapshot/poll-state.js';
 import type { RebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 
 /**
- * Maximum time between two sweeps of a contact with misplaced messages, in milliseconds. The order of its list may be
- * misjudged, and new messages are then found only by a sweep.
+ * Maximum time between two sweeps of a contact with misplaced messages, in milliseconds. The order of the contact's
+ * list may be misjudged, and new messages are then found only by a sweep.
  */
 const MISPLACED_SWEEP_MS = 3_600_000;
 

@@ -4,14 +4,14 @@ import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
 import { FAILED_READS_UNTIL_NO_CONCLUSION } from './walk-bounds.js';
 
-/** After this number of halvings, the documented limit has become 1. */
+/** Maximum number of times that a page limit is halved. This number of halvings reduces the documented limit to 1. */
 const MAX_HALVINGS = 5;
 
 /**
- * Reads page 1. If upstream fails to return the full page, perhaps because of one message, reads a smaller
- * first page.
+ * Reads page 1 and records it in the walk. If upstream fails to return the full page, perhaps because of one message,
+ * reads a smaller first page.
  */
-export async function takeFirstPage(walk: HeadWalk): Promise<PageRead> {
+export async function readFirstPage(walk: HeadWalk): Promise<PageRead> {
   const limit = walk.headLimit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
   const { lastHeadLimit, failures } = walk.plan;
   const halves = failures === 0 ? [limit >> 1] : [limit >> 1, limit >> 2, limit >> 3, 1];
@@ -20,13 +20,13 @@ export async function takeFirstPage(walk: HeadWalk): Promise<PageRead> {
   for (const part of [limit, ...new Set(parts)]) {
     if (part < 1) continue;
     try {
-      const read = await walk.pages.takeWhole(1, part);
+      const read = await walk.pages.readPageOrThrow(1, part);
       if (part < limit) walk.headLimit = part;
       return walk.noteFirstPage(read);
     } catch (error) {
-      if (!mayBeCausedBySingleMessage(error)) return takeShorterFirstPage(walk, limit, error);
+      if (!mayBeCausedBySingleMessage(error)) return readShorterFirstPage(walk, limit, error);
       failure ??= error;
-      if (part === 1 && walk.isMessageSuspected()) return takeAfterFirstMessage(walk, failure);
+      if (part === 1 && walk.isMessageSuspected()) return readAfterFirstMessage(walk, failure);
     }
   }
   throw failure;
@@ -34,28 +34,28 @@ export async function takeFirstPage(walk: HeadWalk): Promise<PageRead> {
 
 /**
  * Reads page 1 with a smaller limit, after a request that got no complete reply, for example because of a timeout.
- * The smaller limit is the one that an earlier read needed. After many failed reads, each further failed read halves
- * the limit. Makes only one request, because each request may take as long as the timeout.
+ * Uses the smaller limit with which an earlier read succeeded. After many failed reads, each further failed read
+ * halves the limit. Sends only one request, because each request may take as long as the timeout.
  * @throws `failure` if there is no smaller limit to try
  */
-async function takeShorterFirstPage(walk: HeadWalk, limit: number, failure: unknown): Promise<PageRead> {
+async function readShorterFirstPage(walk: HeadWalk, limit: number, failure: unknown): Promise<PageRead> {
   const { lastHeadLimit = limit, failures } = walk.plan;
   const halvings = Math.min(Math.max(failures - FAILED_READS_UNTIL_NO_CONCLUSION + 1, 0), MAX_HALVINGS);
   const shorter = Math.max(Math.min(lastHeadLimit, limit) >> halvings, 1);
   if (shorter >= limit || !mayBeCausedByPageSize(failure)) throw failure;
-  const read = await walk.pages.takeWhole(1, shorter);
+  const read = await walk.pages.readPageOrThrow(1, shorter);
   walk.headLimit = shorter;
   return walk.noteFirstPage(read);
 }
 
 /** Reads page 1 without its first message, because upstream fails to return that message even on its own. */
-async function takeAfterFirstMessage(walk: HeadWalk, failure: unknown): Promise<PageRead> {
+async function readAfterFirstMessage(walk: HeadWalk, failure: unknown): Promise<PageRead> {
   const limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
   // If the list has more messages than the longest page so far, the length of that page is the maximum page
   // length of upstream.
   const isCapped = walk.length > walk.pages.pageSize;
   const size = isCapped ? Math.min(limit, walk.pages.pageSize) : limit;
-  const read = await walk.pages.takeParts({ page: 1, limit }, size, failure, true);
+  const read = await walk.pages.readPageInParts({ page: 1, limit }, size, failure, true);
   walk.headLimit = 1;
   return walk.noteFirstPage(read);
 }

@@ -42,7 +42,7 @@ export interface HeadPlan {
   isLookup: boolean;
   /** True if an earlier read found a message that upstream fails to return. */
   hasPermanentlyUnreadableMessage: boolean;
-  /** True if upstream is known to ignore the limit: its pages then have `pageSize` messages. */
+  /** True if upstream is known to ignore the limit. Each page then has `pageSize` messages. */
   ignoresLimit: boolean;
 }
 

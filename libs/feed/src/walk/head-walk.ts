@@ -52,8 +52,8 @@ export interface HeadRead {
   /** True if this read found all new messages. If false, a read of all pages is needed. */
   coversAllNew: boolean;
   /**
-   * True if the list was read to its end without a known message. In a newest-first list, only the last message of
-   * each page counts; in a list in another order, all messages count.
+   * True if the list was read to its end and no known message was found. In a newest-first list, only the last
+   * message of each page is checked. In a list in another order, all messages are checked.
    */
   metNoKnownMessage: boolean;
   skipped: number;
@@ -68,8 +68,8 @@ export interface HeadRead {
 }
 
 /**
- * A read of the newest messages that is under way: the pages so far, and what they show about the contact's list. The
- * functions that read a list of one order change it; see `readNewestMessages`.
+ * A read of the newest messages that is under way: the pages so far, and what they show about the contact's list. For
+ * each order of the list, a function reads the pages and updates this object; see `readNewestMessages`.
  */
 export class HeadWalk {
   readonly pages: PageReader;
@@ -103,16 +103,23 @@ export class HeadWalk {
     this.ignoresLimit = plan.ignoresLimit;
   }
 
-  async take(page: number, limit: number): Promise<PageRead> {
-    return this.withOrderChecked(await this.pages.take(page, limit));
+  /** Reads a page, and checks whether its messages contradict the assumed order of the list. */
+  async readPage(page: number, limit: number): Promise<PageRead> {
+    return this.withOrderChecked(await this.pages.readPage(page, limit));
   }
 
-  /** Reads page 1; see {@link noteFirstPage}. */
-  async takeFirst(limit: number): Promise<PageRead> {
-    return this.noteFirstPage(await this.pages.take(1, limit));
+  /**
+   * Reads page 1 with the given limit, and records it in the walk; see {@link noteFirstPage}. If the request fails,
+   * no smaller limit is tried.
+   */
+  async readFirstPageWithLimit(limit: number): Promise<PageRead> {
+    return this.noteFirstPage(await this.pages.readPage(1, limit));
   }
 
-  /** Notes what page 1 shows of the list: its head, whether it ends there, and its order. Returns the page unchanged. */
+  /**
+   * Records what page 1 shows of the list: its head, whether it ends there, and its order. Returns the page
+   * unchanged.
+   */
   noteFirstPage(first: PageRead): PageRead {
     this.setHeadFromTop(first);
     return this.withOrderChecked(first);
@@ -184,7 +191,9 @@ export class HeadWalk {
     if (this.coversAllNew) this.length = first.ids.length;
   }
 
-  /** Returns the request for the last page of an oldest-first list, as far as its length is known. */
+  /**
+   * Returns the request for the last page of an oldest-first list, calculated from the last known length of the list.
+   */
   requestForLastPage(): PageRequest {
     return requestForLastPage(this.length, this.pages.pageSize, this.ignoresLimit);
   }
@@ -205,7 +214,7 @@ export class HeadWalk {
     this.head = nextFrom < from ? [] : ids.slice(nextFrom - from);
   }
 
-  /** Returns the result of the read, which must have ended. */
+  /** Returns the result of the read. Must be called after the read has ended. */
   result(): HeadRead {
     const { order, shown, head, length, limit, headLimit, ignoresLimit, pages } = this;
     const { coversAllNew, metNoKnownMessage } = this;

@@ -5,8 +5,8 @@ import type { PageRead } from './page-reader.js';
 import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES } from './walk-bounds.js';
 
 /**
- * Returns true if no message that was read is known, although many messages of the contact are known. A newest-first
- * list has then already been read further; see {@link readFurtherPages}.
+ * Returns true if no message that was read is known, although many messages of the contact are known. Returns false
+ * for a newest-first list, because `readFurtherPages` has already searched it.
  */
 export function mayBeReplaced(walk: HeadWalk): boolean {
   const { knowsMany, isFirst } = walk.plan;
@@ -15,8 +15,8 @@ export function mayBeReplaced(walk: HeadWalk): boolean {
 }
 
 /**
- * Reads the list from page 1 until a page contains a known message or the list ends. Sets {@link metNoKnownMessage}
- * if the list ends first.
+ * Reads the list from page 1 until a page contains a known message or the list ends. Sets `metNoKnownMessage` of the
+ * walk if the list ends first.
  */
 export async function lookForKnownMessage(walk: HeadWalk): Promise<void> {
   walk.pages.beginPass();
@@ -24,7 +24,7 @@ export async function lookForKnownMessage(walk: HeadWalk): Promise<void> {
     let last: PageRead | undefined;
     let unreadable = 0;
     for (let page = 1; page <= MAX_PAGES && unreadable < MAX_CONSECUTIVE_UNREADABLE_PAGES; page += 1) {
-      const read = await walk.take(page, walk.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE);
+      const read = await walk.readPage(page, walk.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE);
       if (walk.pages.knownCount > 0) return;
       unreadable = read.ids.length === 0 ? unreadable + 1 : 0;
       if (read.count > 0 && (!read.repeats || read.ids.length === 0)) last = read;
@@ -35,13 +35,14 @@ export async function lookForKnownMessage(walk: HeadWalk): Promise<void> {
     }
   } catch (error) {
     if (!mayBeCausedByPageSize(error)) throw error;
-    // Upstream may fail to return a page that is as large as those of another contact.
+    // The large limit may be known only from another contact. For this contact, upstream may fail to return such a
+    // large page.
     if (walk.limit !== undefined && walk.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
       walk.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       return lookForKnownMessage(walk);
     }
-    // A page that upstream always fails to return must not stop the polls. After other errors, a later poll looks
-    // again.
+    // A page that upstream always fails to return must not stop the polls. After other errors, the read fails, and a
+    // later poll searches again.
     const isMessageFault = walk.isMessageSuspected() && mayBeCausedBySingleMessage(error);
     if (!isMessageFault && !walk.mustEndWithoutPage(error)) throw error;
   }

@@ -28,7 +28,7 @@ const messages = (...minutes: (number | undefined)[]): UpstreamMessage[] =>
 /** Returns the minutes from `from` down to `to`. */
 const down = (from: number, to: number): number[] =>
   Array.from({ length: from - to + 1 }, (_, i) => from - i);
-/** Returns a newest-first list of 60 messages. At its end is a message that is newer than the `places` before it. */
+/** Returns a newest-first list of 60 messages. Its last message is newer than the `places` messages before it. */
 const misplacedBy = (places: number): number[] => {
   const minutes = down(60, 1);
   minutes.push(...minutes.splice(-places - 1, 1));
@@ -102,7 +102,7 @@ describe('the order of messages', () => {
     expect(detector.observedOrder(PAGE_SIZE)).toEqual({ order: 'newestFirst', hasMisplacedMessages: true });
   });
 
-  it('is known only if no message has more than five older messages between itself and the newest end of the list', () => {
+  it('is newest first or oldest first only if no message has more than five older messages between itself and the newest end of the list', () => {
     const list = fc.tuple(
       fc.integer({ min: 0, max: 80 }),
       fc.array(fc.tuple(fc.nat(80), fc.nat(8)), { maxLength: 6 }),

@@ -62,7 +62,7 @@ export function maxPlaces(pageSize: number): number {
 
 /** Determines the order of a list that is read page by page. Does not store the messages of the pages. */
 export class MessageOrderDetector {
-  /** Number of messages, of which consecutive ones with equal timestamps count once. */
+  /** Number of messages. Consecutive messages with equal timestamps count as one. */
   private count = 0;
   private previous: number | undefined;
   private readonly olderBefore = new OlderBeforeCounter();
@@ -80,8 +80,8 @@ export class MessageOrderDetector {
 
   /**
    * Returns by how many places the messages differ from an order: the largest number of older messages between one
-   * message and the end of the list at which new messages appear, at most `MAX_PLACES + 1`. When a message was new, it
-   * was at most so many places from that end.
+   * message and the end of the list at which new messages appear, at most `MAX_PLACES + 1`. When a message was new,
+   * it was at most this number of places from that end.
    */
   placesFrom(order: 'newestFirst' | 'oldestFirst'): number {
     return order === 'newestFirst' ? this.olderBefore.max : this.olderAfter.max;

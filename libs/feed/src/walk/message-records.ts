@@ -18,7 +18,7 @@ export interface RecordedPage {
   repeats: boolean;
 }
 
-/** Records which messages a read has found, and in which of its passes through the list. */
+/** Records which messages a read has found, and in which pass through the list each of them was last found. */
 export class MessageRecords {
   /**
    * What is recorded of each message, by id; see {@link recordOf}. Each record is one number to save memory, because a
@@ -64,7 +64,7 @@ export class MessageRecords {
   /**
    * Records a page.
    * @param ids ids of the messages on the page
-   * @param newIds those ids that were neither known before this read nor found by it
+   * @param newIds those ids that were neither known before this read nor on an earlier page of this read
    */
   add(ids: readonly string[], newIds: readonly string[]): RecordedPage {
     for (const id of newIds) this.records.set(id, recordOf(0, true));
@@ -104,8 +104,8 @@ export class MessageRecords {
   }
 
   /**
-   * Returns true if the page begins with the last messages of the previous page. This happens if new messages
-   * moved the others down the list.
+   * Returns true if the page begins with the last messages of the previous page. This happens if new messages moved
+   * the older messages down the list.
    */
   private isShiftedDown(ids: readonly string[], repeated: number): boolean {
     const end = this.previousIds.slice(-repeated);

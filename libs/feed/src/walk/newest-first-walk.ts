@@ -1,4 +1,4 @@
-import { takeFirstPage } from './first-page.js';
+import { readFirstPage } from './first-page.js';
 import type { HeadWalk } from './head-walk.js';
 import { maxPlaces } from './message-order-detector.js';
 import { mayBeCausedByPageSize } from './page-errors.js';
@@ -8,7 +8,7 @@ import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES, MAX_REPEATS } from './walk
 
 /** Reads a newest-first list from page 1 on, until a page ends in a known message or the list ends. */
 export async function readNewestFirst(walk: HeadWalk): Promise<void> {
-  const first = await takeFirstPage(walk);
+  const first = await readFirstPage(walk);
   if (walk.order === 'unsorted') {
     walk.settleWithoutOrder(first);
     return;
@@ -45,7 +45,7 @@ export async function readFurtherPages(walk: HeadWalk, first: PageRead): Promise
       walk.coversAllNew = false;
       break;
     }
-    const next = await takeNext(walk, pages + 1, top.limit);
+    const next = await readNextPage(walk, pages + 1, top.limit);
     if (next === undefined) {
       walk.coversAllNew = false;
       break;
@@ -69,10 +69,10 @@ export async function readFurtherPages(walk: HeadWalk, first: PageRead): Promise
   walk.metNoKnownMessage = ended && !(endRepeats && hasGrown);
 }
 
-/** Returns the page; undefined if it cannot be read and the read must end without it. */
-async function takeNext(walk: HeadWalk, page: number, limit: number): Promise<PageRead | undefined> {
+/** Reads a page. Returns undefined if the page cannot be read and the read must end without it. */
+async function readNextPage(walk: HeadWalk, page: number, limit: number): Promise<PageRead | undefined> {
   try {
-    return await walk.take(page, limit);
+    return await walk.readPage(page, limit);
   } catch (error) {
     // A look-up decides whether a send is posted again, so it must not leave out a page.
     if (walk.plan.isLookup || !walk.mustEndWithoutPage(error)) throw error;
@@ -93,7 +93,7 @@ async function enlarged(walk: HeadWalk, first: PageRead): Promise<PageRead> {
   )
     return first;
   try {
-    const larger = await walk.takeFirst(LARGE_PAGE_LIMIT);
+    const larger = await walk.readFirstPageWithLimit(LARGE_PAGE_LIMIT);
     walk.limit =
       larger.count > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : DOCUMENTED_MAX_MESSAGES_PER_PAGE;
     return { ...larger, limit: walk.limit };
@@ -112,7 +112,7 @@ async function repeatFirstPages(walk: HeadWalk, count: number, limit: number): P
   for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
     let foundNew = false;
     for (let page = 1; page <= count; page += 1) {
-      const read = page === 1 ? await walk.takeFirst(limit) : await walk.take(page, limit);
+      const read = page === 1 ? await walk.readFirstPageWithLimit(limit) : await walk.readPage(page, limit);
       foundNew ||= read.newIds.length > 0;
     }
     if (!foundNew) return looks > 0;

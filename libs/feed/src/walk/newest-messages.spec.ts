@@ -180,7 +180,7 @@ describe('a read of the newest messages', () => {
     },
   );
 
-  it('goes on after a page that ends in a known message if messages are misplaced, until it has met more known messages than may stand before a new one', async () => {
+  it('continues after a page that ends in a known message if messages are misplaced, until it has found more known messages than can precede a new message', async () => {
     const pages = contact('newestFirst', 75, 20);
     pages.all.splice(54, 0, ...pages.all.splice(55, 1));
     expect(pages.page(1).items.at(-1)?.id).toBe('m55');
@@ -300,7 +300,7 @@ describe('a read of the newest messages', () => {
     ['newestFirst', 'unknown', 45, 45],
     ['newestFirst', 'unknown', 15, 15],
   ] as const)(
-    'of a list that is %s, of which it assumes that it is %s, and that had %d messages and has %d new ones, reports that it found no known message at its end',
+    'reports that it reached the end of the list without a known message (order: %s, assumed order: %s, known messages, all deleted: %d, new messages: %d)',
     async (order, assumed, known, count) => {
       const pages = contact(order, count, count);
       for (let n = 0; n < known; n += 1) pages.known.add(`gone${n}`);
@@ -311,7 +311,7 @@ describe('a read of the newest messages', () => {
     },
   );
 
-  it('fails once if a page that it reads for known messages fails, and draws no conclusion if the page fails again, also in parts', async () => {
+  it('fails if a page of its search for known messages fails; the next read, which cannot read the page in parts either, does not report that it found no known message', async () => {
     const pages = contact('oldestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
     pages.before = (_, page, limit) => {
@@ -322,7 +322,7 @@ describe('a read of the newest messages', () => {
     expect(read).toMatchObject({ metNoKnownMessage: false, coversAllNew: false });
   });
 
-  it('looks for known messages on pages of 20 messages if pages as large as those of another contact time out', async () => {
+  it('searches for known messages on pages of 20 messages if larger pages, which upstream returned for another contact, time out', async () => {
     const pages = contact('oldestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
     pages.before = (_, _page, limit) => {
@@ -332,7 +332,7 @@ describe('a read of the newest messages', () => {
     expect(read).toMatchObject({ metNoKnownMessage: true, limit: DOCUMENTED_MAX_MESSAGES_PER_PAGE });
   });
 
-  it('draws no conclusion after six failed reads, but not earlier, if a page that it reads for known messages times out again', async () => {
+  it('fails if a page of its search for known messages times out; after six failed reads, ends without that page and does not report that it found no known message', async () => {
     const pages = contact('newestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
     let error: Error = new UpstreamTimeoutError(1_000);
@@ -434,7 +434,7 @@ describe('a read of the newest messages while every page with a certain message 
 });
 
 describe('a read of the newest messages, after a failed read,', () => {
-  /** Makes each request fail whose page contains an upstream index for which `fails` returns true. */
+  /** Makes a request fail if its page contains an index of upstream's list for which `fails` returns true. */
   function withFailing(pages: Pages, fails: (index: number) => boolean): Pages {
     pages.before = (_, page, limit) => {
       for (let index = (page - 1) * limit; index < page * limit; index += 1)
@@ -565,7 +565,7 @@ describe('a page of messages that equals the previous page', () => {
     // Four new messages above two known ones. The first page can be read only with the limit 1.
     const pages = contact('newestFirst', 6, 4);
     pages.before = (read) => {
-      // Before the third page is requested, a new message moves every other one by a page.
+      // Before the third page is requested, a new message moves every other message by a page.
       if (read === 3) pages.all.push(message(7));
     };
     const read = await pages.head('newestFirst', { headLimit: 1 });

@@ -15,7 +15,7 @@ import { readUnknownOrder } from './unknown-order-walk.js';
  * If none of these messages is known although many messages of the contact are known, reads on until a known message
  * is met or the list ends, because upstream may have replaced all messages of the contact.
  *
- * A message is new if the snapshot does not contain it. Costs one request in most cases. Several pages are read only
+ * A message is new if the snapshot does not contain it. Most reads need only one request. Several pages are read only
  * if more new messages may follow the first page. Messages may move from one page to another between two requests, so
  * all of these pages except the last are read again, until a repetition finds no further new message.
  */

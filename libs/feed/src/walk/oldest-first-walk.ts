@@ -20,7 +20,7 @@ async function readTailOnce(walk: HeadWalk): Promise<{ pages: number; foundNew: 
   const { page, limit } = walk.requestForLastPage();
   const start = (page - 1) * limit;
   let first = page;
-  let reads = [await takeOfTail(walk, page, page === 1 ? limitOfOnlyPage(walk, limit) : limit)];
+  let reads = [await readPageOfTail(walk, page, page === 1 ? limitOfOnlyPage(walk, limit) : limit)];
   // The requested page should start with a known message. If the page is empty, the list became shorter. If the
   // page starts with a new message, messages moved from page to page. In both cases, earlier pages are read, back
   // to a page that starts with a known message. If upstream may ignore the limit, one earlier page is read, which
@@ -30,7 +30,7 @@ async function readTailOnce(walk: HeadWalk): Promise<{ pages: number; foundNew: 
     const mayIgnoreLimit = first === page && mayHaveIgnoredLimit(walk, reads[0], start);
     if (!isEmpty && reads[0]?.firstIsNew !== true && !mayIgnoreLimit) break;
     first -= 1;
-    const read = await takeOfTail(walk, first, limit);
+    const read = await readPageOfTail(walk, first, limit);
     reads = isEmpty ? [read] : [read, ...reads];
   }
   // The read has shown that upstream ignores the limit. The pages therefore began at other messages than
@@ -67,14 +67,14 @@ function mayHaveIgnoredLimit(walk: HeadWalk, last: PageRead | undefined, start: 
  * message is the cause, reads the page in parts. Without this, later reads would fail too, because that message
  * stays on this page.
  */
-async function takeOfTail(walk: HeadWalk, page: number, limit: number): Promise<PageRead> {
+async function readPageOfTail(walk: HeadWalk, page: number, limit: number): Promise<PageRead> {
   try {
-    const read = await walk.pages.takeWhole(page, limit);
+    const read = await walk.pages.readPageOrThrow(page, limit);
     walk.ignoresLimit ||= read.count > limit;
     return walk.withOrderChecked(read);
   } catch (error) {
     if (!walk.isMessageSuspected() || !mayBeCausedBySingleMessage(error)) throw error;
-    return walk.withOrderChecked(await walk.pages.takeParts({ page, limit }, limit, error));
+    return walk.withOrderChecked(await walk.pages.readPageInParts({ page, limit }, limit, error));
   }
 }
 
@@ -86,7 +86,7 @@ async function readToEnd(walk: HeadWalk, reads: PageRead[], from: number): Promi
       walk.coversAllNew = false;
       return;
     }
-    const next = await takeOfTail(walk, page, last.limit);
+    const next = await readPageOfTail(walk, page, last.limit);
     if (next.count === 0) {
       if (!(await walk.pages.continuesAfter(last, page))) return;
       continue;

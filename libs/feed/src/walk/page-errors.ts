@@ -8,7 +8,10 @@ import {
   UpstreamUnreachableError,
 } from '#upstream';
 
-/** Errors that say nothing about the requested page: upstream did not get the request, or is no messaging service. */
+/**
+ * Errors that say nothing about the requested page: upstream did not receive the request, or the server at the
+ * upstream address is not a messaging service.
+ */
 const ERRORS_OF_NO_PAGE = [
   UpstreamUnreachableError,
   UpstreamUnavailableError,

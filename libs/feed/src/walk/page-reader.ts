@@ -55,7 +55,7 @@ export function replyTimeOf({
   return date === undefined ? undefined : { date, arrivedAt };
 }
 
-/** What a {@link PageReader} must know in advance about the pages of a contact. */
+/** What earlier reads have shown about the pages of a contact. */
 export interface PageSizes {
   /**
    * Number of messages on the longest page of the contact so far. A page with fewer messages is the last one.
@@ -166,15 +166,19 @@ export class PageReader {
     this.lastSkipped = 0;
   }
 
-  async take(page: number, limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE): Promise<PageRead> {
+  /**
+   * Reads a page. If the reply is too large, or if `isMessageFault` says that a single message may have caused the
+   * error, reads the page in parts. Throws any other error.
+   */
+  async readPage(page: number, limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE): Promise<PageRead> {
     return this.record(await this.read(page, limit), page, limit);
   }
 
   /**
-   * Reads a page. If upstream's reply is too large, the page is read in parts. If the request fails for another
-   * reason, the error is thrown.
+   * Reads a page. If the reply is too large, reads the page in parts. Throws any other error, even if a single
+   * message may have caused it.
    */
-  async takeWhole(page: number, limit: number): Promise<PageRead> {
+  async readPageOrThrow(page: number, limit: number): Promise<PageRead> {
     return this.record(await this.readPlain(page, limit), page, limit);
   }
 
@@ -185,7 +189,7 @@ export class PageReader {
    * @param failure error of the request for the page
    * @throws `failure` if no message of the page can be read, because then the cause is not a single message
    */
-  async takeParts(
+  async readPageInParts(
     { page, limit }: PageRequest,
     size: number,
     failure: unknown,
@@ -240,7 +244,7 @@ export class PageReader {
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
     // Unreadable elements are not counted, so that `longestPage` is never too large. If it were, a full page would
-    // have fewer messages than `longestPage`, and would be taken for the last page of the list.
+    // have fewer messages than `longestPage`, and would be mistaken for the last page of the list.
     this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) this.largestPage = Math.max(this.largestPage, items.length);
     const countWithDocumentedLimit =
@@ -261,8 +265,10 @@ export class PageReader {
   }
 
   /**
-   * Returns true if the list continues after an empty page. Checks this with one more request if the page
-   * before was full, because an empty page after a full one need not be the end of the list.
+   * Returns true if the list continues after an empty page. Checks this with one more request if the page before was
+   * full, because an empty page after a full one need not be the end of the list.
+   * @param last the page before the empty page
+   * @param empty number of the empty page
    */
   async continuesAfter(last: PageRead, empty: number): Promise<boolean> {
     if (!last.full) return false;

@@ -20,8 +20,8 @@ export interface PagesRead {
    */
   hasMisplacedMessages?: boolean;
   /**
-   * Ids of the messages in the new head, in the order in which upstream lists them. Absent if the head was
-   * not read.
+   * Ids of the messages in the new head, in the order in which upstream lists them. Absent if the stored head is
+   * kept.
    */
   head?: readonly string[];
   /** Number of messages in the list. If the list is oldest first, new messages appear from this offset on. */

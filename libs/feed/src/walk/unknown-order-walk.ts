@@ -1,4 +1,4 @@
-import { takeFirstPage } from './first-page.js';
+import { readFirstPage } from './first-page.js';
 import { firstPageLimitOf } from './head-plan.js';
 import type { HeadWalk } from './head-walk.js';
 import { messageOrderOf } from './message-order-detector.js';
@@ -14,7 +14,7 @@ import { MAX_REPEATS } from './walk-bounds.js';
  */
 export async function readUnknownOrder(walk: HeadWalk): Promise<void> {
   const large = firstPageLimitOf(walk.plan) === LARGE_PAGE_LIMIT;
-  const first = large ? await takeLarge(walk) : await takeFirstPage(walk);
+  const first = large ? await readLargeFirstPage(walk) : await readFirstPage(walk);
   await checkEndOfLargePage(walk, first);
   const showsAll = walk.showsAll(first);
   const seen = messageOrderOf(first.items, walk.pages.pageSize);
@@ -42,7 +42,7 @@ async function checkEndOfLargePage(walk: HeadWalk, first: PageRead): Promise<voi
   const { count, limit } = first;
   if (walk.showsEnd || count <= DOCUMENTED_MAX_MESSAGES_PER_PAGE || count >= limit) return;
   try {
-    const second = await walk.take(2, limit);
+    const second = await walk.readPage(2, limit);
     walk.showsEnd = second.count === 0 || (second.repeats && second.ids.length > 0);
   } catch (error) {
     // A message on page 2 that upstream fails to return must not stop the polls. A read of all pages skips it.
@@ -57,9 +57,9 @@ async function checkEndOfLargePage(walk: HeadWalk, first: PageRead): Promise<voi
 async function readSecond(walk: HeadWalk, first: PageRead): Promise<void> {
   let top = first;
   for (let looks = 0; looks < MAX_REPEATS && top.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE; looks += 1) {
-    const second = await walk.take(2, top.limit);
+    const second = await walk.readPage(2, top.limit);
     if (second.count > 0) break;
-    top = await walk.take(1, top.limit);
+    top = await walk.readPage(1, top.limit);
     if (top.newIds.length > 0) continue;
     walk.order = 'oldestFirst';
     walk.setHeadFromTail(0, 0, [top]);
@@ -69,13 +69,13 @@ async function readSecond(walk: HeadWalk, first: PageRead): Promise<void> {
 }
 
 /** Reads page 1 with {@link LARGE_PAGE_LIMIT}. */
-async function takeLarge(walk: HeadWalk): Promise<PageRead> {
+async function readLargeFirstPage(walk: HeadWalk): Promise<PageRead> {
   try {
-    return await walk.takeFirst(LARGE_PAGE_LIMIT);
+    return await walk.readFirstPageWithLimit(LARGE_PAGE_LIMIT);
   } catch (error) {
     // Upstream may no longer accept `LARGE_PAGE_LIMIT`, so page 1 is requested with the documented limit.
     if (!mayBeCausedByPageSize(error)) throw error;
     walk.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-    return takeFirstPage(walk);
+    return readFirstPage(walk);
   }
 }

@@ -41,7 +41,7 @@ describe('the search for the unreadable messages of a page', () => {
           const { read, passedOver, requests } = searched(page, failing);
           expect(read).toEqual(all.filter((place) => !failing.has(place)));
           expect(passedOver).toEqual(all.filter((place) => failing.has(place)));
-          // Each unreadable message costs a search by halves.
+          // Each unreadable message costs a binary search.
           const halvings = Math.ceil(Math.log2(page.limit)) + 1;
           expect(requests).toBeLessThanOrEqual((failing.size + 2) * halvings);
         },

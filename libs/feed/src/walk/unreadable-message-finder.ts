@@ -7,9 +7,9 @@ import type { PageRequest } from './page-tail.js';
 const MAX_CONSECUTIVE_SEARCHES = 2;
 
 /**
- * Decides which parts of a failed page to request, to find the messages that make the page fail. A part is a
- * smaller page inside the page. A part that fails is halved until the failing message is found. The rest of
- * the page is then assumed to be readable, unless several messages in a row fail. Sends no requests itself.
+ * Decides which parts of a failed page to request, to find the messages that make the page fail. A part is a smaller
+ * page inside the page. A part that fails is halved until the failing message is found. The rest of the page is then
+ * assumed to be readable, unless several consecutive messages fail. This class sends no requests.
  *
  * The fields `at`, `end` and `failsBefore` are indexes in the contact's list of messages, counted from 0. Each part
  * begins at a multiple of its limit.
