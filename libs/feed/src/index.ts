@@ -7,7 +7,7 @@
  * | `form/`     | fingerprints of messages and contacts; detection of volatile fields |
  * | `snapshot/` | what the feed stores about messages, contacts and the contact list; packed formats |
  * | `diff/`     | comparison of a read with the snapshot: new, changed and missing messages; pure |
- * | `walk/`     | order of a contact's message pages; which pages a read asks for |
+ * | `walk/`     | order of a contact's message pages; which pages a read requests |
  * | `poll/`     | read of the newest messages and read of older messages of one contact, up to the commit |
  * | `contacts/` | poll of the contact list; look-ups of sends |
  * | `schedule/` | polling interval of each contact; forecast of delays; pure |

@@ -22,7 +22,7 @@ import type { AccountKeys } from '#platform';
  *   - `v`: revision.
  * - `rowWords`: sorted set of search words, each followed by a zero byte and the id of its row. For a phone number,
  *   the words are `+` with its digits, and `-` with its digits in reverse order.
- * - `rowRevision`: the latest revision of a row.
+ * - `rowRevision`: the latest revision that was assigned, over all rows of the account.
  * - `numbers`: hash from a phone number to its most likely contact.
  */
 export type RowKeys = Readonly<

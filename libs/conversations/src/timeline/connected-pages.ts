@@ -33,8 +33,8 @@ export interface MessagesWithoutGap {
   /** All wanted messages that are newer than {@link edge}, newest first. */
   messages: readonly PlacedMessage[];
   /**
-   * Position down to which no wanted message is missing: {@link messages} contains all that are newer. Undefined if
-   * they reach to the oldest message of the list.
+   * Position down to which no wanted message is missing: {@link messages} contains all wanted messages that are newer
+   * than this position. Undefined if {@link messages} reaches to the oldest message of the list.
    */
   edge: Position | undefined;
   /** The oldest of the pages that {@link joinPagesWithoutGap} used. Undefined if it used none. */
@@ -76,7 +76,7 @@ export function joinPagesWithoutGap(
     found = false;
     for (const page of pages) {
       if (connected.has(page) || !continues(page)) continue;
-      // A page with unreadable elements only does not say how far back it reaches.
+      // A page with only unreadable elements does not show how far back it reaches.
       const end = page.hasOldest ? -Infinity : (page.messages.at(-1)?.position.at ?? edge);
       connected.add(page);
       for (const { position } of page.messages) ids.add(position.id);

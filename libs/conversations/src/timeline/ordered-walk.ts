@@ -73,9 +73,9 @@ export interface WalkResult extends Pick<MessagesWithoutGap, 'messages' | 'edge'
 export type ReadPage = (page: number, limit: number) => Promise<MessagesPage>;
 
 /**
- * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests`
- * requests. Each page costs a request, so the read ends as soon as at least half of the wanted messages are found; the
- * caller gets the others with the next page of the timeline.
+ * Reads the messages older than a position from a list that is sorted by time, with at most `maxRequests` requests.
+ * Each page costs a request, so the read ends as soon as at least half of the wanted messages are found; the next
+ * page of the timeline contains the other messages.
  * @throws {CannotReadInTimeOrderError}
  * @throws {MessagesUnavailableError} if no page could be read
  */
@@ -162,7 +162,7 @@ class OrderedWalk {
     };
   }
 
-  /** Returns the maximum limit of a page with which the walk begins. */
+  /** Returns the maximum page limit at the start of the walk. */
   private startLimit(): number {
     return Math.min(this.shape.maxLimit, this.start.maxLimit ?? Infinity);
   }
@@ -328,8 +328,8 @@ class OrderedWalk {
     // one. The newer page is read again later.
     const { request } = newer;
     if (page.request.page !== request.page || page.request.limit !== request.limit) return;
-    // Other pages know by this link alone where a page with unreadable elements only belongs. A message may have moved
-    // to the page since its first read.
+    // A page with only unreadable elements is connected to a newer page only by the `next` of that page. So `next` is
+    // set to the second read, which may contain a message that moved to the page since the first read.
     if (newer.messages.length === 0) for (const one of this.pages) if (one.next === newer) one.next = page;
     newer.next = older;
     page.next = older;

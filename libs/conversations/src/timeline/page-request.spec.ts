@@ -9,12 +9,12 @@ describe('A page request for a range of list elements', () => {
     expect(pageRequestUpToIndex(198, 22, 100)).toEqual({ page: 8, limit: 25 });
   });
 
-  it('gets as many elements of the range as possible if no page can contain the whole range', () => {
+  it('covers as many elements of the range as possible if no page can contain the whole range', () => {
     expect(pageRequestFromIndex(17, 22, 20)).toEqual({ page: 2, limit: 17 });
     expect(pageRequestUpToIndex(17, 22, 20)).toEqual({ page: 1, limit: 18 });
   });
 
-  it('always gets the element at the start index (pageRequestFromIndex) or end index (pageRequestUpToIndex) of the range', () => {
+  it('always covers the element at the start index (pageRequestFromIndex) or end index (pageRequestUpToIndex) of the range', () => {
     for (let index = 0; index < 500; index += 1) {
       for (const maxLimit of [1, 7, 20, 100]) {
         for (const { page, limit } of [

@@ -16,7 +16,7 @@ const MESSAGES = 5_000;
 const SEEDS = process.env['TIDINGS_LONG'] === '1' ? 50 : 9;
 const CONVERSATION = { id: CONTACT_ID, contactId: CONTACT_ID, phoneNumbers: [PHONE_NUMBER], last: undefined };
 
-/** What happens while a caller pages. */
+/** Numbers of changes that happen while a caller reads all pages. */
 interface Changes {
   inserts: number;
   deletions: number;
@@ -26,7 +26,7 @@ interface Changes {
 /** A caller that reads all pages, from the newest entry to the oldest. */
 class Paging {
   readonly account: FakeAccount;
-  /** Bubbles that exist throughout: a message and its send are one bubble. */
+  /** Ids of the entries that exist throughout. A message and its send are one entry. */
   readonly throughout = new Set<string>();
   readonly shown: string[] = [];
   readonly faults: string[] = [];
@@ -114,7 +114,7 @@ class Paging {
       });
     for (let i = 0; i < deletions; i += 1)
       this.changes.push(() => {
-        // Deletions among the messages that were just read move others from page to page.
+        // Deletions among the messages that were just read move other messages from page to page.
         const end = random() < 0.5 ? account.list.length : Math.min(account.list.length, account.lastEnd);
         const [gone] = account.list.splice(Math.floor(random() * end), 1);
         if (gone === undefined) return;
@@ -149,7 +149,7 @@ class Paging {
       reads += 1;
       if (reads < first) return;
       while (this.changes.length > 0 && random() < this.rate) {
-        // A change that another one has made possible is next. All others are in random order.
+        // A change that the previous change made possible comes next. All other changes are in random order.
         this.changes.pop()?.();
       }
     };

@@ -93,7 +93,7 @@ export interface ListShape {
 /** What the contact's snapshot says about a message: it exists (`present`), or it was deleted (`deleted`). */
 export type Committed = 'present' | 'deleted';
 
-/** What the feed knows about a contact's messages. */
+/** Reads what the feed has stored about a contact's messages, and makes contacts due for polling. */
 export interface TimelineFeed {
   /** Returns the order, length and page limit of a contact's list of messages. Undefined if the contact is unknown. */
   listShape(account: string, contactId: string): Promise<ListShape | undefined>;

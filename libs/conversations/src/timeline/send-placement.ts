@@ -22,7 +22,10 @@ export interface PlacementContext {
   startedAt: number;
   contactId: string | undefined;
   phoneNumbers: ReadonlySet<string>;
-  /** Returns what the contact's snapshot says about a send's message; undefined if the message is not in it yet. */
+  /**
+   * Returns what the contact's snapshot says about a send's message; undefined if the snapshot does not contain it
+   * yet.
+   */
   committed: (message: { contactId: string; messageId: string }) => Committed | undefined;
   /** Messages of the contact that were read for this page, by id. */
   messages: ReadonlyMap<string, TimelineMessage>;

@@ -152,7 +152,7 @@ export class TimelineMessageReader {
       }
       return slice(reading, cursor.position, limit);
     } catch (error) {
-      // The cached reader remembers that the list is too large. So later calls for the contact make no request.
+      // The reader stays in the cache with `isTooLarge`. So later calls for the contact make no request.
       if (!(error instanceof MessageListTooLargeError)) throw error;
       return { ...NO_MESSAGES, isUnavailable: true };
     }

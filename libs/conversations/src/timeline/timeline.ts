@@ -30,8 +30,8 @@ import { formatTimelineCursor, type TimelineCursor } from './timeline-cursor.js'
 export { MAX_REQUESTS_PER_TIMELINE_PAGE, TIMELINE_PAGE_READ_TIME_LIMIT_MS };
 
 /**
- * Maximum size of the entries of a page, in characters of JSON. A page has at least one entry, however large. Otherwise,
- * a few callers that read pages of long texts could use up the memory of the process.
+ * Maximum size of the entries of a page, in characters of JSON. Without this limit, a few callers that read pages of
+ * long texts could use up the memory of the process. The first entry of a page is returned even if it is larger.
  */
 const MAX_PAGE_CHARACTERS = 4_000_000;
 
@@ -43,7 +43,10 @@ export interface TimelinePorts<S> extends TimelineMessageReaderPorts {
 
 /** A page of a timeline. */
 export interface TimelinePage<S> {
-  /** Entries, newest first. There may be fewer entries than the limit, or none, even if more follow. */
+  /**
+   * Entries, newest first. There may be fewer entries than the limit, or none, even if more entries follow on the
+   * next page.
+   */
   entries: readonly TimelineEntry<S>[];
   /** Cursor of the next page. Undefined on the last page, and if upstream's messages could not be read. */
   next: string | undefined;

@@ -126,8 +126,8 @@ export class UnsortedMessageListReader {
 
   /** Returns true if upstream seems to return the same page again: it may ignore the page number. */
   private isRepeated(items: readonly TimelineMessage[], { length }: ListShape): boolean {
-    // A page with unreadable elements only cannot be recognized. It is skipped, but only up to the list's last known
-    // length.
+    // A page with only unreadable elements cannot be recognized. Such a page is skipped, but only up to the list's
+    // last known length.
     if (items.length === 0) return this.elementsOfPass >= length;
     return items.every(({ id }) => this.idsOfPass.has(id));
   }

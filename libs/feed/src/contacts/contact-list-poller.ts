@@ -40,10 +40,10 @@ const MAX_COMMIT_CONFLICTS = 3;
 export type FindAddedAt = (account: string) => Promise<number | undefined>;
 
 /**
- * Polls the contact list of an account, and stores which contacts are new, changed, missing or back. A new or
- * changed contact becomes due for a poll at once. A contact counts as deleted if it is missing from two lists
- * that were read at least `absenceMs` milliseconds apart, unless so many contacts are missing that an outage
- * is likely.
+ * Polls the contact list of an account, and stores which contacts are new, changed or missing, or have reappeared. A
+ * new or changed contact becomes due for a poll at once. A contact counts as deleted if it is missing from two lists
+ * that were read at least `absenceMs` milliseconds apart, unless so many contacts are missing that an outage is
+ * likely.
  */
 export class ContactListPoller {
   constructor(

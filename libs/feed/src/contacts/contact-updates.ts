@@ -53,7 +53,10 @@ export interface ListVerdict {
   emitAfter: number;
 }
 
-/** Decides what is stored and emitted of the contacts that are new, changed, missing or back in one contact list. */
+/**
+ * Decides what is stored and which events are emitted for the contacts that are new, changed, missing or reappeared
+ * in one contact list.
+ */
 export class ContactUpdates {
   /**
    * @param absenceMs a contact counts as deleted if it is missing from two lists that were read at least this many
@@ -126,7 +129,7 @@ export class ContactUpdates {
     if (isOutageLikely || mayMissingContactBeUnreadable(unreadable, before.missingSince)) return undefined;
     if (wentMissingInSuspectedOutage(before, suspectBefore))
       return { ...update, listed: { ...before, missingSince: endedAt } };
-    // The time is measured from the end of the earlier read to the beginning of this one, because each read may take
+    // The time is measured from the end of the earlier read to the beginning of this read, because each read may take
     // long.
     if (known.now - before.missingSince < this.absenceMs) return undefined;
     const record = await this.store.contactRecord(this.account, id);
@@ -146,7 +149,8 @@ export class ContactUpdates {
 }
 
 /**
- * Returns the search words of a contact, and the words that its fields no longer contain.
+ * Returns the search words of a contact, and the former search words that the fields of the contact no longer
+ * contain.
  * @param before the contact as JSON before the change; undefined for a new contact
  */
 function wordsOfChange(

@@ -111,8 +111,8 @@ export class RecipientMessageReader {
       try {
         if (!(await this.messages.pollNewMessages(account, contact.id, purpose, reads)))
           done.isComplete = false;
-        // If the contact is missing from the contact list because of an outage, upstream may not show its messages
-        // either.
+        // If the contact is missing from the contact list because of an outage, upstream may not return the contact's
+        // messages either.
         if (isListRequired && contact.isMissing) done.isComplete = false;
       } catch (error) {
         if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;

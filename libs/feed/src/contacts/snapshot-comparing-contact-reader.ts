@@ -19,17 +19,17 @@ export interface ChangedContact {
   contact: UpstreamContact;
   fingerprint: string;
   /**
-   * Result of comparing the contact's fingerprint with the one in the snapshot; `changed` for a new contact, and for
-   * a deleted contact that is back.
+   * Result of comparing the contact's fingerprint with the fingerprint in the snapshot; `changed` for a new contact,
+   * and for a deleted contact that reappeared.
    */
   verdict: QuickVerdict | 'changed';
 }
 
 /**
- * Compares a contact list with the snapshot while the list arrives from upstream. To save memory, the reader
- * keeps no contacts. It keeps their indexes in the list, and the fingerprints of new and changed contacts.
- * After the end of the list, the caller passes the new and changed contacts to {@link changed}. If the list
- * contains an id twice, the later element counts.
+ * Compares a contact list with the snapshot while the list arrives from upstream. To save memory, the reader does not
+ * store the contacts, only their indexes in the list, and the fingerprints of new and changed contacts. After the end
+ * of the list, the caller passes the new and changed contacts to {@link changed}. If the list contains an id twice,
+ * the later element counts.
  */
 export class SnapshotComparingContactReader implements ContactReader {
   /**
@@ -119,8 +119,8 @@ export class SnapshotComparingContactReader implements ContactReader {
 
   /**
    * Returns true if a contact must be committed although its fields are unchanged. If the contact was missing, the
-   * commit records that it is back. If fewer contacts are scheduled for polls than are known, all contacts are
-   * committed, because the commit schedules each contact that has no due time.
+   * commit records that the contact reappeared. If fewer contacts are scheduled for polls than are known, all
+   * contacts are committed, because the commit schedules each contact that has no due time.
    */
   private mustBeCommitted(before: ListedContact | undefined): boolean {
     return before?.missingSince !== undefined || this.present > this.known.scheduled;

@@ -6,7 +6,7 @@ const NOW = Date.UTC(2026, 0, 1);
 const HOUR_MS = 3_600_000;
 
 describe('contacts without a known phone number', () => {
-  it("are read again after Redis' clock was set back, also contacts that are new in the list", async () => {
+  it("are read again after Redis' clock was set back, including contacts that are new in the list", async () => {
     const read: string[] = [];
     let list = { listReadAt: NOW, startedAt: NOW + 1_000, ids: ['old'] };
     const reader = new UnidentifiedContactReader(

@@ -13,8 +13,8 @@ import {
 
 const DAY_MS = 86_400_000;
 /**
- * Maximum relative error of a percentile: the ratio of half a bucket's width. Tests add half a millisecond
- * for rounding.
+ * Maximum relative error of a percentile: a bucket is represented by the geometric mean of its bounds. Tests add half
+ * a millisecond for rounding.
  */
 const ERROR = Math.sqrt(DELAY_BUCKET_WIDTH_RATIO) - 1;
 

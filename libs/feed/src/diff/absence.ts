@@ -18,7 +18,7 @@ export interface AbsenceInput {
   revisionFloor: number;
   /**
    * A message counts as deleted if two reads of all pages do not contain it. This is the minimum time from the end of
-   * the first to the beginning of the second, in milliseconds.
+   * the first read to the beginning of the second read, in milliseconds.
    */
   minApartMs: number;
   /**

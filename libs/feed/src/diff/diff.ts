@@ -164,7 +164,8 @@ function alteration(
     fingerprint: fingerprint ?? before.fingerprint,
     deleted: false,
   };
-  // Upstream may add or correct the timestamp later. It decides how long the flags of the message are checked.
+  // Upstream may add or correct the timestamp later. The timestamp decides how long the flags of the message are
+  // checked.
   if (message.timestamp !== undefined) known.timestamp = message.timestamp;
   delete known.missingSince;
   const collector = new EventCollector(message, known, input);
@@ -189,8 +190,8 @@ function alteration(
       Object.assign(updates, change);
     }
   }
-  // If `isFormEmitted` is true, the event is emitted even if `updates` is empty: by chance, the changed field may
-  // have the same 16-bit hash as before.
+  // If `isFormEmitted` is true, the hash of the whole message has changed. The event is then emitted even if
+  // `updates` is empty: by chance, the changed field may have the same 16-bit hash as before.
   if (isFormEmitted || Object.keys(updates).length > 0) collector.emit('message.updated', updates);
   return { events: collector.events, known };
 }
@@ -217,7 +218,7 @@ export function eventSubjectOfMessage(contactId: string, messageId: string): str
   return `message:${JSON.stringify([contactId, messageId])}`;
 }
 
-/** Collects the events of one message, and assigns the next revision to each of them. */
+/** Collects the events of one message. Each event gets the next revision of the message. */
 class EventCollector {
   readonly events: NewEvent[] = [];
   private readonly subject: string;

@@ -22,7 +22,8 @@ export interface MessageDifference {
   /** True if at least one field that the stored fingerprint includes has changed. */
   isChanged: boolean;
   /**
-   * Fields that are not included in the stored fingerprint, because they were volatile when it was stored.
+   * Fields that are not included in the stored fingerprint, because they were volatile when the fingerprint was
+   * stored.
    */
   leftOutFields: FieldSet;
 }

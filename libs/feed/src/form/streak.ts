@@ -102,10 +102,11 @@ const STILL_READS_UNTIL_UNMUTED = 5;
 
 /**
  * Returns the streak of a field after one more read. Has no side effects.
- * @param streak the streak before the read; undefined if the field has none, because it does not seem volatile
+ * @param streak the streak before the read; undefined if the field has no streak, because the field does not seem
+ * volatile
  * @param view what the read shows about the field
- * @returns `streak`: the streak after the read; undefined if no streak started or the streak ended.
- * `showsSamples`: true if the read contained at least one of the sampled messages or contacts
+ * @returns `streak`: the streak after the read; undefined if no streak started or the streak ended. `showsSamples`:
+ * true if the read contained at least one of the sampled messages or contacts
  */
 export function updateFieldChangeStreak(
   streak: Streak | undefined,

@@ -166,7 +166,7 @@ describe('a message field that differs at every read', () => {
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
     expect(contact.reads(6, () => ids(10).map((id) => shown(id, picture('still')))).flat()).toEqual([]);
     expect(contact.changedMutes).toEqual(['muted attachments', 'unmuted attachments']);
-    // Includes a message that was not read since the field settled.
+    // Includes a message that was not read since the field stopped changing.
     const other = ids(10).map((id) => shown(id, picture(id === 'm4' ? 'other' : 'still')));
     expect(contact.read(other)).toEqual(['m4:attachments']);
     expect(contact.read(other)).toEqual([]);

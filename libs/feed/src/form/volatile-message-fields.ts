@@ -56,7 +56,7 @@ export interface ReadMessage {
   fingerprint: Fingerprint;
   /** Fields of the message that differ from its snapshot. */
   differing: FieldSet;
-  /** True if the flags of the message differ from its snapshot, or if the snapshot marks it as missing. */
+  /** True if the flags of the message differ from its snapshot, or if the snapshot marks the message as missing. */
   hasOtherState: boolean;
 }
 
@@ -166,8 +166,8 @@ function mutedFieldsOf(volatility: VolatileMessageFields): FieldSet {
 }
 
 /**
- * Returns what a read shows about a field. `differingAlone` is the number of messages in which the field differs and
- * nothing else.
+ * Returns what a read shows about a field. `differingAlone` is the number of messages in which only this field
+ * differs: no other field and no flag.
  */
 function viewOf(
   field: number,

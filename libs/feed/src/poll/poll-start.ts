@@ -8,14 +8,14 @@ import type { LookupReads } from '../ports.js';
 export const MESSAGES_REPLACED_REASON = 'upstream shows other messages than before';
 
 /** Reason for a new baseline: a stored snapshot of a message cannot be read. */
-export const DAMAGED_SNAPSHOT_REASON = 'the stored snapshots of its messages are damaged';
+export const DAMAGED_SNAPSHOT_REASON = "the stored snapshots of the contact's messages are damaged";
 
 /**
  * Returns the reason for a new baseline if the stored state of a contact is unusable; undefined if the state is usable.
  */
 export function lossReasonOf({ lost, pollState, storedMessages, epoch }: ContactState): string | undefined {
   if (lost) return 'the stored state of the contact was lost';
-  if (pollState.count > 0 && storedMessages === 0) return 'the stored snapshots of its messages were lost';
+  if (pollState.count > 0 && storedMessages === 0) return "the stored snapshots of the contact's messages were lost";
   if (pollState.epoch !== undefined && pollState.epoch !== epoch) return 'the event log was lost';
   return undefined;
 }

@@ -20,8 +20,8 @@ import { redisKeysOfContactsByPhoneNumber } from './redis-recipients.js';
  */
 const CONTACTS_A_COMMIT = 200;
 /**
- * The contacts of a contact list are committed by several script runs. When the JSON of the contacts of a script
- * run is longer than this number of characters, further contacts are left to the next run.
+ * The contacts of a contact list are committed by several script runs. When the JSON of the contacts of one script
+ * run is longer than this number of characters, the next run commits the further contacts.
  */
 const CHARACTERS_A_COMMIT = 1_000_000;
 /** Number of contacts to request per HSCAN when the snapshot of the contact list is read. */

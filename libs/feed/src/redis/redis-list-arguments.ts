@@ -1,4 +1,4 @@
-/** Returns the arguments by which a Lua script gets a list: its length, then its items. */
+/** Returns the arguments that pass a list to a Lua script: the length of the list, then the items. */
 export function lengthAndItems(items: readonly string[]): (string | number)[] {
   return [items.length, ...items];
 }

@@ -4,7 +4,7 @@ import { forecastDetectionDelay } from './forecast.js';
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
 describe('the forecast of detection delays', () => {
-  it('contains delays spread evenly from 0 to the polling interval if all contacts change equally often', () => {
+  it('contains delays spread evenly from 0 to the polling interval if all contacts have the same message rate', () => {
     const forecast = forecastDetectionDelay(new Map([[20, 1_000]]), 10, BOUNDS);
     expect(forecast?.meanMs).toBeCloseTo(50_000, -2);
     expect(forecast?.p50Ms).toBeCloseTo(50_000, -2);
@@ -26,7 +26,7 @@ describe('the forecast of detection delays', () => {
     }
   });
 
-  it('gives more weight to contacts that change more often', () => {
+  it('gives more weight to contacts with a higher message rate', () => {
     const forecast = forecastDetectionDelay(
       new Map([
         [5, 1_000],

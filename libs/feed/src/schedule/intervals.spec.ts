@@ -42,7 +42,7 @@ describe('the planned poll intervals', () => {
     );
   });
 
-  it('are never longer for a contact that changes often than for a contact that changes less often', () => {
+  it('are never longer for a contact with a higher message rate', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
         const { intervalMs } = planPollIntervals(histogram, budget, BOUNDS);

@@ -3,7 +3,7 @@ import { forecastPolling } from './polling-forecast.js';
 import { messageRateBucketIndexOf } from './rate-histogram.js';
 
 const interval = { minMs: 2_000, maxMs: 300_000 };
-/** 900 contacts that change once a day, and 100 contacts in conversation. */
+/** 900 contacts with one message per day, and 100 contacts with one message per 30 seconds. */
 const rates = new Map([
   [messageRateBucketIndexOf(1 / 86_400), 900],
   [messageRateBucketIndexOf(1 / 30), 100],

@@ -14,7 +14,8 @@ const states: fc.Arbitrary<MessageRateState> = fc
     gaps: amount(20),
     gapsMs: amount(1e8),
   })
-  // The last message, at `at`, counts as 1. A smaller sum cannot be: it would be rounded to 0, as if there were no message.
+  // The last message, at `at`, counts as 1. A smaller sum cannot occur; it would be rounded to 0, as if there were no
+  // message.
   .filter(({ starts, follows }) => starts + follows === 0 || starts + follows >= 1);
 
 describe('the packed message rate of a contact', () => {

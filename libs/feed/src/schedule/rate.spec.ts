@@ -93,7 +93,7 @@ describe('the estimated message rate of a contact', () => {
     );
   });
 
-  it('counts no message as one without a timestamp if a read finds more timestamps than are used', () => {
+  it('does not count messages with unused timestamps as messages without a timestamp if a read finds too many timestamps', () => {
     const times = Array.from({ length: 120 }, (_, n) => START + n * SECOND);
     const read = (used: number[]): MessageRateState =>
       messageRateStateAfterRead(silent(), {

@@ -38,8 +38,8 @@ const SECOND_MS = 1_000;
 const DIRECTIONS: readonly Direction[] = ['other', 'inbound', 'outbound'];
 
 /**
- * Field hashes of a message without any content but its direction, by direction. To save memory, a packed snapshot
- * contains only the field hashes that differ from these.
+ * Field hashes of a message that has a direction and no other content, by direction. To save memory, a packed
+ * snapshot contains only the field hashes that differ from these.
  */
 const USUAL: Readonly<Record<Direction, readonly number[]>> = {
   other: usualFields({}),

@@ -16,7 +16,7 @@ export interface PollState {
    */
   length: number;
   /**
-   * Largest page limit that upstream is known to apply; 20 if upstream applies no limit above 20. Absent while
+   * Largest page limit that upstream is known to honour; 20 if upstream honours no larger limit. Absent while
    * unknown.
    */
   limit?: number;

@@ -22,7 +22,7 @@ describe('a contact that is missing from a contact list with unreadable elements
   });
 
   it.each([0, 1])(
-    'may be an unreadable element if the two reads seem to end %p ms apart, the later one first',
+    "may be an unreadable element even if the second read ends %p ms before the first one by Redis' clock",
     (ms) => {
       const elements = updateUnreadableElementHistory(after(0), 1, 1 - ms);
       expect(mayMissingContactBeUnreadable(elements, 1 - ms)).toBe(true);

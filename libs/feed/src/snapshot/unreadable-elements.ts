@@ -56,7 +56,7 @@ export function mayMissingContactBeUnreadable(
   history: UnreadableElementHistory,
   missingSince: number,
 ): boolean {
-  // Two reads may end at the same millisecond. A contact that has been missing since then may be unreadable.
+  // Two reads may end in the same millisecond. A contact that has been missing since that time may be unreadable.
   return history.rises.some(
     ({ from, to }) => missingSince === to || (missingSince > from && missingSince < to),
   );

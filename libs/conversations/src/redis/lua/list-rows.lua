@@ -6,7 +6,7 @@
 -- @arg limit      Maximum number of rows.
 -- @arg after_at   Last activity of the row after which the page begins, in ms, or ''.
 -- @arg after_id   Id of that row.
--- @reply          For each row: id, last activity, row as JSON or '', pairs of a number and its part as JSON.
+-- @reply          For each row: id, last activity, row as JSON or '', pairs of a number and its value in `row_sends`.
 --- @include "includes/byte-order.lua"
 --- @include "includes/show-rows.lua"
 

@@ -3,11 +3,11 @@
 -- @key row_order     Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_sends     Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @key row_words     Sorted set of search words, each followed by a zero byte and the id of a row.
--- @key row_revision  Latest revision of a row.
+-- @key row_revision  Latest revision that was assigned, over all rows of the account.
 -- @key numbers       Hash from a phone number to its most likely contact.
 -- @arg id            Id of the row.
 -- @arg message       Id of the message.
--- @reply             1, or 0 if there is no such row, or the row does not contain the message.
+-- @reply             1, or 0 if the row does not exist or does not contain the message.
 --- @include "includes/rows.lua"
 
 local row = redis.call('ZSCORE', row_order, id) and load_row(id)

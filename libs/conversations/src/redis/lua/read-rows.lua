@@ -4,8 +4,8 @@
 -- @key row_sends  Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @key numbers    Hash from a phone number to its most likely contact.
 -- @args ids       Ids of rows.
--- @reply          For each row that exists: id, last activity, row as JSON or '', pairs of a number and its part as
---                 JSON.
+-- @reply          For each row that exists: id, last activity, row as JSON or '', pairs of a number and its value in
+--                 `row_sends`.
 --- @include "includes/show-rows.lua"
 
 local reply, seen = {}, {}
@@ -13,7 +13,7 @@ for i = ids_from, #ARGV do
   local id = ARGV[i]
   local last = redis.call('ZSCORE', row_order, id)
   if not last then
-    -- The row of a number was replaced by that of its contact.
+    -- The row of a number was replaced by the row of its contact.
     id = redis.call('HGET', numbers, id)
     last = id and redis.call('ZSCORE', row_order, id)
   end

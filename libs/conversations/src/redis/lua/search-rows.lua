@@ -5,12 +5,12 @@
 -- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
--- @arg max_indexed     Maximum number of rows with the rarest word.
+-- @arg max_indexed     Maximum number of rows with the rarest word up to which these rows are the candidates.
 -- @arg max_candidates  Maximum number of candidates: the latest.
 -- @arg limit           Maximum number of rows to return.
 -- @arg after_at        Last activity of the row after which the page begins, in ms, or ''.
 -- @arg after_id        Id of that row.
--- @arg digits          Digits to look for, or ''. Then no words are given.
+-- @arg digits          Digits to search for, or ''. If digits are given, no words are given.
 -- @arg word_count      Number of words.
 -- @args words          Beginnings of words; then the ids of the candidates, if only certain rows are searched.
 -- @reply               For each row: id, last activity.
@@ -18,7 +18,7 @@
 
 local candidates_from = words_from + word_count
 
--- Calls `visit` with the ends of the range of `row_words` that contains each beginning.
+-- For each beginning of a word, calls `visit` with the bounds of the range of `row_words` that has this beginning.
 local function each_range(beginnings, visit)
   for _, beginning in ipairs(beginnings) do visit('[' .. beginning, '[' .. beginning .. '\255') end
 end
@@ -34,13 +34,14 @@ local function count_rows(beginnings)
   return count
 end
 
--- Returns the number of rows with a word. Most rows with a number have the number as a word of a field, too.
+-- Returns the estimated number of rows with a word. The two counts are not added, because most rows with a number also
+-- have the number as a word of a field.
 local function rows_with(word)
   if digits == '' then return count_rows({word}) end
   return math.max(count_rows({'+' .. digits, '-' .. string.reverse(digits)}), count_rows({digits}))
 end
 
--- Returns the least frequent word and its number of rows.
+-- Returns the word that the fewest rows have, and the number of these rows.
 local function rarest_word()
   local rarest, least
   for i = words_from, math.max(words_from, candidates_from - 1) do
@@ -103,7 +104,7 @@ end
 
 -- Returns true if the row, as JSON, has a word that begins with this text.
 local function has_word(text, beginning)
-  -- A quotation mark in another field of the JSON follows a backslash.
+  -- JSON puts a backslash before a quotation mark in the value of another field, so the pattern matches only field `k`.
   local own = string.match(text, '"k":"([^"]*)"')
   return own ~= nil and string.find(own, ' ' .. beginning, 1, true) ~= nil
 end
@@ -112,7 +113,7 @@ end
 local function matches(id, text)
   if digits ~= '' then
     if not text then return has_digits(id) end
-    -- Most rows do not contain the digits at all, which is quicker to find out than their numbers.
+    -- Most rows do not contain the digits at all. This check is quicker than a comparison with the decoded numbers.
     if not string.find(text, digits, 1, true) then return false end
     if has_word(text, digits) then return true end
     local row = cjson.decode(text)

@@ -18,9 +18,9 @@
 --                       budget.
 -- @args leases_of       Ids of the leases, one for each contact that may be claimed.
 -- @reply                An array.
--- @field wait_ms        Time until the next attempt in ms if the budget ran out, or 0.
--- @field next_due       When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
--- @field available      Requests per second that polls can count on.
+-- @field wait_ms        Time until the next claim may succeed, in ms, if the budget ran out; otherwise 0.
+-- @field next_due       When the next contact is due: time in ms, and in how many ms; empty if none is scheduled.
+-- @field available      Requests per second that are available to polls.
 -- @field is_available   1 if the account has no outage, or 0.
 -- @fields claims        For each claimed contact: kind, id, overdue time in ms, consecutive failures, and its state
 --                       (`CONTACT_STATE_FIELDS`; empty for a read of older messages).

@@ -16,7 +16,7 @@
 -- @key row_order      Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_sends      Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @key row_words      Sorted set of search words, each followed by a zero byte and the id of a row.
--- @key row_revision   Latest revision of a row.
+-- @key row_revision   Latest revision that was assigned, over all rows of the account.
 -- @keys records       Hashes of the contacts' records.
 -- @arg version        Version with which the list was read.
 -- @arg listed_at      When the list was read, in ms, or '' if more parts follow.

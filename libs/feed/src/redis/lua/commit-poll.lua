@@ -19,7 +19,7 @@
 -- @key row_order          Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_sends          Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @key row_words          Sorted set of search words, each followed by a zero byte and the id of a row.
--- @key row_revision       Latest revision of a row.
+-- @key row_revision       Latest revision that was assigned, over all rows of the account.
 -- @arg contact_id         The contact's id.
 -- @arg version            Version with which the record was read.
 -- @arg poll_state         `PollState`, packed; '' leaves the state and the version unchanged.
@@ -28,7 +28,7 @@
 -- @arg expedite_requests  Number of requests to poll sooner when the record was read.
 -- @arg deletes_snapshots  'yes' to delete all message snapshots, or ''.
 -- @arg suspect_at         When the poll began, in ms, if it found the contact's messages suspect, or ''.
--- @arg messages_shown_at  When a poll of any contact last returned a message, in ms, or ''.
+-- @arg messages_shown_at  When the poll began, in ms, if it returned a message, or ''.
 -- @arg unreadable         Number of elements that were newly found unreadable.
 -- @arg message_count      Number of messages in `changes`.
 -- @arg run                Redis run in which the record was read.
@@ -105,8 +105,9 @@ if due_in ~= '' then
       redis.call('ZADD', due, 'LT', redis.call('HGET', contact, 'hastenedTo'), contact_id)
     end
   end
-  -- The requests to poll sooner are fulfilled, so their number is reset if the version changes. Commits of other
-  -- polls under way are then refused because of the version, so none of them compares its number with the reset one.
+  -- The requests to poll sooner are fulfilled, so their number is reset if the version changes. The commits of other
+  -- polls under way are then refused because of the version. So the numbers that these polls read earlier are never
+  -- compared with the reset number.
   if poll_state ~= '' then redis.call('HDEL', contact, 'hastened', 'hastenedTo') end
 end
 local report = commit_row(contact_id, at + count + 1, scheduled, adopted, released)

@@ -9,15 +9,15 @@
 -- @key facts             Hash of the statistics of the account's polls.
 -- @key slot              Hash of the detection delays in the current time slot.
 -- @arg contact_prefix    Prefix of the keys of contacts' records, in the slot of the keys.
--- @arg messages_shown_at When one of the polls returned a message, in ms, or ''.
+-- @arg messages_shown_at When the latest poll that returned a message began, in ms, or ''.
 -- @arg count             Number of polls.
--- @args polls            Of each poll: the contact's id, the lease or '', the version and the Redis run with which the
+-- @args polls            For each poll: the contact's id, the lease or '', the version and the Redis run with which the
 --                        record was read, the extension of the poll state, the bucket of the contact's message
 --                        rate, and in how many ms the contact is polled next; then the reports
 --                        (`pollReportLuaArguments`).
 -- @reply                 An array.
--- @field next_due        When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
--- @fields committed      For each poll 1, or 0 if it was refused.
+-- @field next_due        When the next contact is due: time in ms, and in how many ms; empty if none is scheduled.
+-- @fields committed      For each poll 1, or 0 if its commit was refused.
 --- @include "includes/poll-leases.lua"
 --- @include "includes/texts.lua"
 --- @include "includes/rates.lua"

@@ -14,7 +14,7 @@
 -- @arg postponed_ms   Wait after the outcome 'postponed', in ms.
 -- @reply              An array.
 -- @field due_in       In how many ms the contact is due again, or -1 if that was not changed.
--- @fields next_due    When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
+-- @fields next_due    When the next contact is due: time in ms, and in how many ms; empty if none is scheduled.
 --- @include "includes/poll-leases.lua"
 
 local SETS = {head = due, deep = deep}
@@ -31,8 +31,8 @@ end
 -- Records in `facts` that a poll of the newest messages failed. A postponed poll counts too: while messages cannot be
 -- read, outages interrupt most polls before these fail. The next commit of any contact deletes these fields:
 -- `failedSince` and `failedAt`, times of the first and the last of the failed polls, in ms; `failedContact`, contact of
--- the last one; `failures`, their number. Failures of one contact in a row count as one, because the others may not be
--- due, unless the account has no other contact.
+-- the last failed poll; `failures`, number of failed polls. Consecutive failures of one contact count as one, because
+-- possibly no other contact is due. If the account has only one contact, each failure counts.
 local function note_failed_poll()
   local since, failed_contact = unpack(redis.call('HMGET', facts, 'failedSince', 'failedContact'))
   -- If Redis' clock was set back, the time may be in the future.
@@ -44,7 +44,8 @@ if kind == 'head' and (outcome == 'failed' or outcome == 'postponed') then note_
 if outcome == 'done' then
   redis.call('HDEL', contact, field)
   if old and tonumber(redis.call('ZSCORE', set, id)) == old then
-    -- No commit scheduled the contact, because all were refused, or it became due again during the read.
+    -- No commit scheduled the contact, because all commits were refused, or the contact became due again during the
+    -- read.
     if kind == 'head' then return due_in(0) end
     -- Unless the read of older messages was scheduled again, it is over.
     redis.call('ZREM', set, id)

@@ -1,5 +1,5 @@
---- Finds out when an account's polls next need work.
--- If Redis' clock was set back, it first brings forward the polls, and ends their leases.
+--- Finds out when the next contact of an account is due, and whether the contact list must be read.
+-- If Redis' clock was set back, the script first brings the due times forward, and ends all leases.
 -- @key due                       Sorted set of contacts by when they are polled next, in ms.
 -- @key list                      Hash of the contact list as it was last read.
 -- @key deep                      Sorted set of contacts by when their read of older messages is due, in ms.

@@ -1,5 +1,5 @@
 --- Compares texts byte by byte, as Redis orders the members of a sorted set.
--- The operators of Lua follow the locale of the Redis process.
+-- Lua's comparison operators depend on the locale of the Redis process, so they are not used.
 
 -- Returns true if `a` comes before `b`.
 local function is_before(a, b)

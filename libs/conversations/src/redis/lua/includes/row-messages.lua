@@ -1,9 +1,9 @@
 --- Brings the row of a contact up to date with its messages.
 --- @include "rows.lua"
 
--- Maximum number of messages without an answer that a row lists: the first and the latest.
+-- Maximum number of unanswered messages that a row contains: the first one and the latest ones.
 local MAX_WAITING = 101
--- Maximum number of phone numbers of a row that messages have shown.
+-- Maximum number of phone numbers from messages that a row contains.
 local MAX_NUMBERS = 10
 -- Number of arguments of an entry (`rowUpdateLuaArguments`).
 local ENTRY_LENGTH = 6
@@ -15,6 +15,7 @@ local function has_number(list, number)
   return false
 end
 
+-- Adds the phone number of a message to a row. The number of the last message becomes the first number of the row.
 -- Returns true if the numbers of the row changed.
 local function use_number(id, row, number, is_last)
   if number == '' then return false end
@@ -36,13 +37,14 @@ local function use_number(id, row, number, is_last)
   return true
 end
 
--- Returns the search words that the arguments from `first` to `last` name, each after a space, or nil.
+-- Returns the search words in the arguments from `first` to `last` as one text with a space before each word; nil if
+-- there are none.
 local function words_of_row(first, last)
   if last < first then return nil end
   return ' ' .. table.concat(ARGV, ' ', first, last)
 end
 
--- Removes the messages without an answer up to a position.
+-- Removes the unanswered messages up to a position from a row.
 local function answer_up_to(row, position)
   local kept = {}
   for _, waiting in ipairs(row.w or {}) do
@@ -76,7 +78,8 @@ local function remove_message(row, message)
   if row.w and #row.w == 0 then row.w = nil end
 end
 
--- Forgets all messages up to a time. Returns which of them were unread.
+-- Removes all messages up to a time from a row. Returns a table from the id of each removed unanswered message to 1 if
+-- the message was unread, else 0.
 local function forget_up_to(row, time)
   local unread, kept = {}, {}
   for _, waiting in ipairs(row.w or {}) do
@@ -88,14 +91,14 @@ local function forget_up_to(row, time)
   return unread
 end
 
--- No longer shows a send, because the row has its message.
+-- Removes the preview of a send, because the row contains the message of the send.
 local function hide_send(number, send_id)
   local sends = load_sends(number)
   if remove_preview(sends, send_id) then save_sends(number, sends) end
 end
 
--- Puts entries (`rowUpdateLuaArguments`) into a row. Returns true if the row changed, and true if its last activity
--- may be earlier than before.
+-- Applies entries (`rowUpdateLuaArguments`) to a row. Returns two values: true if the row changed, and true if the last
+-- activity of the row may be earlier than before.
 local function put_messages(id, row, first, count)
   local changed, moved_back = false, false
   local unread_before = {}
@@ -143,7 +146,8 @@ local function put_messages(id, row, first, count)
   return changed, moved_back
 end
 
--- Replaces the row of a number by the row of the contact that the number now belongs to.
+-- Replaces the row of a number by the row of the contact that the number now belongs to. Returns true if the number
+-- had a row.
 local function adopt_number(row, number)
   if is_contact(number) then return false end
   if redis.call('ZREM', row_order, number) == 0 then return false end
@@ -152,7 +156,7 @@ local function adopt_number(row, number)
   return true
 end
 
--- Gives the sends to a number a row of their own, because the number belongs to a contact that is not listed.
+-- Creates a row for the sends to a number, because the number belongs to a contact that is not listed.
 local function show_number(number)
   local text = redis.call('HGET', row_sends, number)
   if not text then return end

@@ -1,7 +1,7 @@
 --- Counts the sends of rows. A send counts as pending ('p'), failed ('f') or not at all ('').
 --- @include "rows.lua"
 
--- Adds a new send to the row to which its recipient leads.
+-- Adds a new send to the row of its recipient (see `row_of_number`).
 local function add_send_to_row(number, send_id, accepted_at, preview)
   local sends = load_sends(number)
   sends.p = sends.p + 1

@@ -4,7 +4,7 @@
 -- @uses row_order     Sorted set of the ids of all rows by their last activity, in ms.
 -- @uses row_sends     Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @uses row_words     Sorted set of search words, each followed by a zero byte and the id of a row.
--- @uses row_revision  Latest revision of a row.
+-- @uses row_revision  Latest revision that was assigned, over all rows of the account.
 -- @uses numbers       Hash from a phone number to its most likely contact.
 --- @include "@platform/redis/lua/includes/now.lua"
 --- @include "byte-order.lua"
@@ -25,15 +25,15 @@ local function load_row(id)
   return text and cjson.decode(text)
 end
 
--- Returns a revision that is higher than all before it. It is at least the time in ms, so that this is also true after
--- Redis has lost its last changes.
+-- Returns a revision that is higher than all earlier revisions. The revision is at least the time in ms, so that it is
+-- also higher than revisions that Redis has lost.
 local function next_row_revision()
   local revision = math.max(tonumber(redis.call('GET', row_revision) or 0) + 1, now_ms())
   redis.call('SET', row_revision, whole(revision))
   return revision
 end
 
--- Stores a row as changed.
+-- Stores a row with a new revision, and publishes the change.
 local function save_row(id, row)
   row.v = next_row_revision()
   redis.call('HSET', rows, id, cjson.encode(row))
@@ -45,7 +45,8 @@ local function load_sends(number)
   return text and cjson.decode(text) or {p = 0, f = 0}
 end
 
--- Returns the id of the row to which a number leads: of its most likely contact, or the number itself.
+-- Returns the id of the row that shows a phone number: the id of its most likely contact if that contact is listed,
+-- otherwise the number itself.
 local function row_of_number(number)
   local owner = redis.call('HGET', numbers, number)
   if owner and redis.call('ZSCORE', row_order, owner) then return owner end
@@ -55,7 +56,8 @@ end
 -- Returns true if a row belongs to a contact. The id of a contact may be its phone number.
 local function is_contact(id) return redis.call('HEXISTS', rows, id) == 1 end
 
--- Calls `change` with each search word for a number: its digits, and its digits from the last to the first.
+-- Adds the search words of a phone number for a row (command `ZADD`) or removes them (`ZREM`): `+` with the digits of
+-- the number, and `-` with its digits in reverse order.
 local function change_number_words(command, number, id)
   local digits = string.gsub(number, '%D', '')
   if digits == '' then return end
@@ -88,8 +90,8 @@ local function last_activity(id, row)
   return last
 end
 
--- Stores the part of a row that the sends to a number decide. If no send is left, removes the row of a number without
--- a contact.
+-- Stores the part of a row that the sends to a number decide. If no send is left, removes the part, and also the row if
+-- it is the row of a number without a contact. Returns the id of the row.
 local function save_sends(number, sends)
   local id = row_of_number(number)
   if sends.s and #sends.s == 0 then sends.s = nil end
@@ -109,7 +111,7 @@ local function save_sends(number, sends)
   return id
 end
 
--- Removes a send from those with a preview. Returns true if it was one of them.
+-- Removes a send from the sends with a preview. Returns true if the send was among them.
 local function remove_preview(sends, send_id)
   for i, send in ipairs(sends.s or {}) do
     if send[2] == send_id then

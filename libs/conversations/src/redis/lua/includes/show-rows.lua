@@ -1,10 +1,10 @@
---- Collects what is stored of rows, for `conversationOf`.
+--- Collects the stored parts of rows, from which `conversationOf` creates conversations.
 -- @uses rows       Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @uses row_sends  Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @uses numbers    Hash from a phone number to its most likely contact.
 
--- Returns the id, the last activity, the row as JSON or '', and pairs of a number and its part as JSON. `is_number` is
--- true for the row of a number without a contact.
+-- Returns the id, the last activity, the row as JSON or '', and pairs of a number and its value in `row_sends`.
+-- `is_number` is true for the row of a number without a contact.
 local function show_row(id, last, is_number)
   local text = redis.call('HGET', rows, id)
   local shown = {id, last, text or ''}

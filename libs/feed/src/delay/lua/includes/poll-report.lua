@@ -3,8 +3,8 @@
 --
 -- Difference between upstream's clock and Redis' clock: upstream set the `Date` of its reply (in whole seconds)
 -- between the start of the poll and its commit. So the difference lies between `date - now` and `date + 1000 -
--- start`. Every poll narrows these bounds, and their middle is used. The bounds widen with time. They start again
--- when a poll contradicts them, for example after a clock was set.
+-- start`. Every poll narrows these bounds, and their middle is used. The bounds widen with time. They are
+-- replaced when a poll contradicts them, for example after a clock was set.
 --
 -- Fields of `facts`: `low` and `high`, bounds of the difference in ms (upstream minus Redis), and `at`, the time of
 -- these bounds; `min` and `max`, bounds of the polling interval; `skipped`, number of skipped elements. While polls
@@ -12,12 +12,13 @@
 -- number of a bucket -> number of delays; `estimated` -> number of these delays that are estimated from the schedule;
 -- `late` -> number of messages older than a day, which are in no bucket.
 -- @constant FIRST_DELAY_BUCKET_MAX_MS    Upper bound of the first bucket, in ms.
--- @constant DELAY_BUCKET_WIDTH_RATIO      Ratio of the bounds of two buckets.
+-- @constant DELAY_BUCKET_WIDTH_RATIO      Ratio of the upper bound of a bucket to its lower bound.
 -- @constant LAST_DELAY_BUCKET_INDEX       Number of the last bucket.
 -- @constant DELAY_STATISTICS_SLOT_TTL_MS  Time for which a slot of the window is kept, in ms.
 --- @include "@platform/redis/lua/includes/now.lua"
 
--- Maximum delay that is measured, in ms. Upstream shows older messages late, for example after an import.
+-- Maximum delay that is measured, in ms. A longer delay means that upstream returned an old message for the first time,
+-- for example after an import.
 local LATE_MS = 86400000
 -- Maximum time by which a timestamp may be ahead of upstream's clock, in ms. A timestamp that is further ahead comes
 -- from another clock.
@@ -53,7 +54,7 @@ local function delay_bucket(delay)
   return math.min(index, LAST_DELAY_BUCKET_INDEX)
 end
 
--- Returns the delay in ms, or nothing if it is unknown or longer than a day.
+-- Records the delay of a new message. Returns the delay in ms, or nothing if it is unknown or longer than a day.
 local function record_delay(slot, now, difference, stamp, shown)
   local delay, estimated = nil, false
   if stamp and difference then delay = now + difference - stamp end

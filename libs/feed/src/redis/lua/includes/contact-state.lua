@@ -7,11 +7,11 @@
 --- @include "due-at.lua"
 --- @include "revision-floor.lua"
 
--- Most texts of a record have at most this number of pieces (see `texts.lua`), which are read with the other fields.
+-- Most texts of a record have at most `PIECES` pieces (see `texts.lua`). These are read together with the other fields.
 local STATE_FIELDS = {'v', 'tellAfter', 'hastened', 'lost', 'failed', 'failedDeep', 'm0', 'm1', 'm2', 'x0', 'x1', 'x2'}
 local MEMORY, EXTENSION, PIECES = 7, 10, 3
 
--- Returns what is the same for all contacts of the account.
+-- Returns the part of the polling state that is the same for all contacts of the account.
 local function read_account_state()
   local listed = redis.call('HMGET', list, 'believedAt', 'suspectSince', 'suspectAt', 'shownAt', 'longestPage')
   -- The log was lost if its counters count events but the log does not exist.
@@ -38,9 +38,9 @@ local function text_of(contact, record, first, field)
   return text
 end
 
--- Returns the state in the order of `CONTACT_STATE_FIELDS`, or an empty table if the contact is unknown. Creates a
--- record that is marked as lost if a listed contact has no record, or one without a version: a request to poll the
--- contact sooner stores fields of a record that was lost.
+-- Returns the state in the order of `CONTACT_STATE_FIELDS`, or an empty table if the contact is unknown. If a
+-- listed contact has no record, or a record without a version, creates a record that is marked as lost. A lost record
+-- may have been created again without a version by a request to poll the contact sooner.
 local function read_contact_state(account, contact, messages, contact_id)
   local record = redis.call('HMGET', contact, unpack(STATE_FIELDS))
   if not record[1] and redis.call('HEXISTS', contacts, contact_id) == 1 then

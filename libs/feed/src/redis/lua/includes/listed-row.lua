@@ -16,7 +16,8 @@ local function put_field_numbers(id, row, first, count)
   end
 end
 
--- Removes the row of a contact that is no longer listed. The sends to its numbers get rows of their own.
+-- Removes the row of a contact that is no longer listed. The sends to the numbers of the contact are then shown in rows
+-- of these numbers.
 local function hide_row(id)
   if redis.call('ZREM', row_order, id) == 0 then return end
   each_own_number(id, load_row(id) or {}, show_number)

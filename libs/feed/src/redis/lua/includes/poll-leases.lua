@@ -2,11 +2,11 @@
 -- `leases` is a hash from `head:<id>` or `deep:<id>` to the lease, its end, and when the contact was due. `leased` is
 -- a sorted set of the same members by the ends of their leases.
 --
--- A claim moves the contact's due time to the end of the lease. A renewal moves it on, unless a commit or a request
--- to poll sooner set another time meanwhile. When a lease expires, the contact gets its former due time back, so
--- that it does not wait behind contacts that became due while a dead worker held the lease. If a contact becomes
--- due during its read, the next claim postpones it to the end of the lease. The contact's record keeps the request
--- until the commit.
+-- A claim moves the contact's due time to the end of the lease. A renewal moves the due time to the new end of the
+-- lease, unless a commit or a request to poll sooner has set another time meanwhile. When a lease expires, the former
+-- due time of the contact is restored, so that the contact does not wait behind contacts that became due while a dead
+-- worker held the lease. If a request to poll sooner makes a contact due during its read, the next claim postpones the
+-- contact to the end of the lease. The contact's record contains the request until the commit.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = now_ms()
@@ -16,7 +16,8 @@ local function put_lease(leases, leased, member, lease, ends, was_due)
   redis.call('ZADD', leased, string.format('%d', ends), member)
 end
 
--- A killed worker may leave leases of removed contacts. A later claim removes them; without one, the keys expire.
+-- A killed worker may leave leases of removed contacts. A later claim removes them. If no claim follows, the keys
+-- expire.
 local function keep_leases(leases, leased)
   redis.call('PEXPIRE', leases, 3600000)
   redis.call('PEXPIRE', leased, 3600000)

@@ -1,6 +1,7 @@
 --- Counts an account's contacts by their message rate.
 
--- Counts a contact in this bucket of message rates instead of its former bucket; in none if the bucket is ''.
+-- Counts a contact in this bucket of message rates instead of its former bucket. If the bucket is '', the contact is no
+-- longer counted.
 local function count_rate(contact, rates, bucket)
   local before = redis.call('HGET', contact, 'b') or ''
   if before == bucket then return end
