@@ -8,7 +8,7 @@
  * | `changes/`  | how listeners are notified of changes of rows and sends |
  * | `search/`   | the search words of contacts, and how search queries are parsed |
  * | `redis/`    | how rows are stored; Lua scripts of relay and feed include files of `redis/lua/includes/` |
- * | `timeline/` | the messages and sends of a conversation in one list, newest first, read from upstream page by page |
+ * | `timeline/` | messages and sends of a conversation in one list, newest first, read from upstream page by page |
  */
 export {
   type Conversation,

@@ -14,11 +14,13 @@ const markEachSeenScript = LuaScript.from(import.meta.url, 'lua/mark-each-seen.l
 /** Limits of the work of one search. */
 export interface SearchLimits {
   /**
-   * A search uses the index of words only if at most this many conversation rows contain the rarest word of the search.
-   * Otherwise the search examines the rows with the latest activity.
+   * A search uses the index of words only if at most this many conversation rows contain the rarest word of the
+   * search. Otherwise the search examines the rows with the latest activity.
    */
   maxIndexed: number;
-  /** Maximum number of conversation rows that a search examines. It examines the rows with the latest activity first. */
+  /**
+   * Maximum number of conversation rows that a search examines. It examines the rows with the latest activity first.
+   */
   maxCandidates: number;
 }
 

@@ -68,15 +68,15 @@ export interface Conversations {
   ): Promise<ConversationPage>;
 
   /**
-   * Returns the conversations with these ids, in the order of the ids. An unknown id is left out. If an id is the phone
-   * number of a contact, the contact's conversation is returned.
+   * Returns the conversations with these ids, in the order of the ids. An unknown id is left out. If an id is the
+   * phone number of a contact, the contact's conversation is returned.
    */
   read(account: string, ids: readonly string[]): Promise<Conversation[]>;
 
   /**
    * Marks a message, and all inbound messages before it, as seen. Later messages that are already seen stay seen.
-   * @returns false if the conversation does not exist, or if its row does not contain the message: a row contains only
-   * the last message, the last outbound message, and the unanswered inbound messages
+   * @returns false if the conversation does not exist, or if its row does not contain the message: a row contains
+   * only the last message, the last outbound message, and the unanswered inbound messages
    */
   markSeen(account: string, id: string, messageId: string): Promise<boolean>;
 

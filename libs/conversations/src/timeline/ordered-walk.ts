@@ -17,8 +17,8 @@ import {
 /** Maximum page limit according to upstream's documentation. */
 export const DOCUMENTED_MAX_MESSAGES_PER_PAGE = 20;
 /**
- * Minimum page limit. Neighbouring pages must share messages, to show that no message between them is missing. Smaller
- * pages cannot share enough.
+ * Minimum page limit. Neighbouring pages must share messages, to show that no message between them is missing.
+ * Smaller pages cannot share enough.
  */
 const MIN_PAGE_LIMIT = 8;
 
@@ -112,8 +112,8 @@ class OrderedWalk {
   private uncertainEnd: RequestedPage | undefined;
   /**
    * Two neighbouring pages that share no message, for example because the elements that they share are unreadable. A
-   * message may have moved from the older page to the newer page after the newer page was read. So the newer page must
-   * be read again.
+   * message may have moved from the older page to the newer page after the newer page was read. So the newer page
+   * must be read again.
    */
   private unjoined: { newer: RequestedPage; older: RequestedPage } | undefined;
 
@@ -151,8 +151,8 @@ class OrderedWalk {
     }
     const { messages, edge, isConnected, last } = this.connected;
     const { fixedSize, maxLimit, isInterrupted } = this;
-    // The newest pages have only unreadable elements. Another walk would make the same requests, unless this walk learned
-    // the size of upstream's pages.
+    // The newest pages have only unreadable elements. Another walk would make the same requests, unless this walk
+    // learned the size of upstream's pages.
     const hasLearned = fixedSize !== this.start.fixedSize || maxLimit !== this.startLimit();
     if (last !== undefined && !isConnected && !isInterrupted && !hasLearned)
       throw new CannotReadInTimeOrderError();
@@ -346,8 +346,8 @@ class OrderedWalk {
   }
 
   /**
-   * Notes that two pages share no message although they are neighbours in upstream's list, because one of them contains
-   * unreadable elements.
+   * Notes that two pages share no message although they are neighbours in upstream's list, because one of them
+   * contains unreadable elements.
    */
   private noteUnreadable(newer: RequestedPage, page: RequestedPage): void {
     if (this.fixedSize !== undefined || this.unjoined !== undefined || page.next !== undefined) return;

@@ -14,8 +14,8 @@ export function pageRequestFromIndex(first: number, count: number, maxLimit: num
 }
 
 /**
- * Returns the page with the smallest limit that contains `count` elements: the element at index `last` and those at the
- * next lower indexes. If no page with a limit up to `maxLimit` contains all of them, returns the page that
+ * Returns the page with the smallest limit that contains `count` elements: the element at index `last` and those at
+ * the next lower indexes. If no page with a limit up to `maxLimit` contains all of them, returns the page that
  * contains the most.
  */
 export function pageRequestUpToIndex(last: number, count: number, maxLimit: number): PageRequest {

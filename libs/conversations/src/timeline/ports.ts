@@ -84,8 +84,8 @@ export interface ListShape {
    */
   maxLimit: number;
   /**
-   * Largest number of messages that upstream is known to return on a page, at most {@link maxLimit}. A page with fewer
-   * messages is the last one, unless a smaller limit was requested.
+   * Largest number of messages that upstream is known to return on a page, at most {@link maxLimit}. A page with
+   * fewer messages is the last one, unless a smaller limit was requested.
    */
   fullPage: number;
 }
@@ -95,7 +95,9 @@ export type Committed = 'present' | 'deleted';
 
 /** Reads what the feed has stored about a contact's messages, and makes contacts due for polling. */
 export interface TimelineFeed {
-  /** Returns the order, length and page limit of a contact's list of messages. Undefined if the contact is unknown. */
+  /**
+   * Returns the order, length and page limit of a contact's list of messages. Undefined if the contact is unknown.
+   */
   listShape(account: string, contactId: string): Promise<ListShape | undefined>;
   /** Returns what the contact's snapshot says about each message, by message id. Unknown messages are left out. */
   committed(

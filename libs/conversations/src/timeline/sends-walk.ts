@@ -4,7 +4,9 @@ import type { TimelineSend, TimelineSends } from './ports.js';
 const PAGE_SIZE = 100;
 /** Maximum number of pages of sends that one call of {@link readSendsOfConversation} reads per phone number. */
 const MAX_PAGES = 10;
-/** Maximum number of pending sends that one call of {@link readSendsOfConversation} reads per phone number and status. */
+/**
+ * Maximum number of pending sends that one call of {@link readSendsOfConversation} reads per phone number and status.
+ */
 const MAX_PENDING = 1_000;
 /**
  * Maximum time between the creation of a send and the assignment of its serial number, in milliseconds. Of two

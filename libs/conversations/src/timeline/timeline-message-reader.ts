@@ -30,8 +30,8 @@ export const TIMELINE_PAGE_READ_TIME_LIMIT_MS = 25_000;
 /** Maximum time that one call of {@link TimelineMessageReader.read} waits for the budget, in milliseconds. */
 const PATIENCE_MS = 2_000;
 /**
- * If this many consecutive calls of {@link TimelineMessageReader.read} find no message older than the cursor's position, the
- * contact's messages are read as an unsorted list.
+ * If this many consecutive calls of {@link TimelineMessageReader.read} find no message older than the cursor's
+ * position, the contact's messages are read as an unsorted list.
  */
 const MAX_ATTEMPTS = 8;
 
@@ -44,7 +44,9 @@ export interface MessagesFound {
    * position. Undefined if all older messages were read, or if {@link isUnavailable} is true.
    */
   edge: Position | undefined;
-  /** Returns the optional fields of the next page's cursor. The argument is the position at which that page begins. */
+  /**
+   * Returns the optional fields of the next page's cursor. The argument is the position at which that page begins.
+   */
   cursorFieldsAt: (position: Position | undefined) => Partial<TimelineCursor>;
   /** True if upstream's messages could not be read. */
   isUnavailable: boolean;
@@ -70,7 +72,10 @@ export interface TimelineMessageReaderPorts {
   events: TimelineEvents;
 }
 
-/** Reads a contact's messages older than a position, with at most {@link MAX_REQUESTS_PER_TIMELINE_PAGE} upstream requests. */
+/**
+ * Reads a contact's messages older than a position, with at most {@link MAX_REQUESTS_PER_TIMELINE_PAGE} upstream
+ * requests.
+ */
 export class TimelineMessageReader {
   constructor(
     private readonly ports: TimelineMessageReaderPorts,
@@ -159,8 +164,8 @@ export class TimelineMessageReader {
   }
 
   /**
-   * Reads further pages of a contact's unsorted list of messages, as far as {@link MAX_REQUESTS_PER_TIMELINE_PAGE} allows.
-   * Returns the reader, which has all messages that were read so far.
+   * Reads further pages of a contact's unsorted list of messages, as far as {@link MAX_REQUESTS_PER_TIMELINE_PAGE}
+   * allows. Returns the reader, which has all messages that were read so far.
    */
   private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageListReader> {
     const { account, contactId } = call;

@@ -88,8 +88,8 @@ export class UnsortedMessageListReader {
 
   /**
    * Reads more of the list, with at most `maxRequests` requests. Messages move between pages while the pages are
-   * read, so one pass over the list can miss messages. If messages that polls have found are missing after a pass, the
-   * list is read again from its first page. The number of passes is limited.
+   * read, so one pass over the list can miss messages. If messages that polls have found are missing after a pass,
+   * the list is read again from its first page. The number of passes is limited.
    * @throws {MessagesUnavailableError}
    * @throws {MessageListTooLargeError}
    */

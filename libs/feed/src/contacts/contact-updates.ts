@@ -27,9 +27,9 @@ export interface ListVerdict {
   tracker: VolatileContactFieldTracker;
   missing: readonly [id: string, before: ListedContact][];
   /**
-   * True if the contact list is the first one that lacks many known contacts and contains about as many new ones, or if
-   * it probably comes from another messaging service. New contacts are then stored without events, because they may be
-   * known contacts with new ids.
+   * True if the contact list is the first one that lacks many known contacts and contains about as many new ones, or
+   * if it probably comes from another messaging service. New contacts are then stored without events, because they
+   * may be known contacts with new ids.
    */
   isReplaced: boolean;
   /**

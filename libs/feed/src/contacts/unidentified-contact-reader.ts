@@ -23,9 +23,9 @@ interface AccountReads extends UnidentifiedContacts {
 }
 
 /**
- * Reads unidentified contacts: contacts for which neither a phone number nor a message is known. The message of a send
- * may be in any of them. A read that finds messages also finds the contact's phone number, and binds the messages to
- * their sends.
+ * Reads unidentified contacts: contacts for which neither a phone number nor a message is known. The message of a
+ * send may be in any of them. A read that finds messages also finds the contact's phone number, and binds the
+ * messages to their sends.
  */
 export class UnidentifiedContactReader {
   /** Runs rounds of reads, one account per round. Callers that wait for the same account share a round. */

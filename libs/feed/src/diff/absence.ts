@@ -22,8 +22,8 @@ export interface AbsenceInput {
    */
   minApartMs: number;
   /**
-   * When an administrator last confirmed deletions, in milliseconds since 1970 by Redis' clock. The messages that were
-   * missing at that time do not suggest an outage, however many they are.
+   * When an administrator last confirmed deletions, in milliseconds since 1970 by Redis' clock. The messages that
+   * were missing at that time do not suggest an outage, however many they are.
    */
   deletionsConfirmedAt: number;
   /** True if other reads of the account suggest an outage: then no missing message counts as deleted. */

@@ -3,7 +3,9 @@ import { messageFingerprintOf, type SeenFingerprint } from '../form/fingerprint.
 import { compareWithStoredFingerprint, type MessageDifference } from '../form/message-form.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 
-/** A message that a read returned, its snapshot, and the difference between the two. A new message has no snapshot. */
+/**
+ * A message that a read returned, its snapshot, and the difference between the two. A new message has no snapshot.
+ */
 export interface ComparedMessage {
   message: UpstreamMessage;
   /** Fingerprint of the message as just read. */

@@ -100,9 +100,9 @@ export function chooseFingerprintToStore(
 }
 
 /**
- * Returns the new fingerprint to store for a message, if the change of the message emits no event. Returns undefined if
- * the stored fingerprint must not be replaced, because it is still correct, or because a later read must detect the
- * change again.
+ * Returns the new fingerprint to store for a message, if the change of the message emits no event. Returns undefined
+ * if the stored fingerprint must not be replaced, because it is still correct, or because a later read must detect
+ * the change again.
  * @param seen fingerprint of the message as just read
  */
 export function chooseFingerprintAfterChangeWithoutEvent(

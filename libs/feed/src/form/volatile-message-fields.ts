@@ -146,9 +146,9 @@ export function updateVolatileMessageFields(
 }
 
 /**
- * Returns true if a field is undocumented and few messages have it. Few messages do not show whether the changes of all
- * messages have one cause. So such a field counts as changed only if nothing else of the message changed: a counter of
- * edits changes with the text, a counter of views does not.
+ * Returns true if a field is undocumented and few messages have it. Few messages do not show whether the changes of
+ * all messages have one cause. So such a field counts as changed only if nothing else of the message changed: a
+ * counter of edits changes with the text, a counter of views does not.
  */
 function mustChangeAlone(
   field: number,
@@ -244,8 +244,8 @@ export function packVolatileMessageFields(volatility: VolatileMessageFields): Bu
 }
 
 /**
- * Returns the state that {@link packVolatileMessageFields} packed. Damaged bytes count as an empty state: each volatile
- * field then emits two more events per message before it is muted again.
+ * Returns the state that {@link packVolatileMessageFields} packed. Damaged bytes count as an empty state: each
+ * volatile field then emits two more events per message before it is muted again.
  */
 export function unpackVolatileMessageFields(bytes: Buffer | undefined): VolatileMessageFields {
   if (bytes === undefined || bytes.length === 0) return NO_VOLATILE_MESSAGE_FIELDS;

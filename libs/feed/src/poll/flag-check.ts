@@ -56,7 +56,8 @@ export class FlagCheck {
 
   /**
    * Reads pages of a newest-first list until all messages are found whose flags may still change. With the documented
-   * limit, the read begins at page 2, because page 1 is the head, and each read of the newest messages reads the head.
+   * limit, the read begins at page 2, because page 1 is the head, and each read of the newest messages reads the
+   * head.
    */
   private async readFrom(first: number, limit: number): Promise<FlagCheckEnd> {
     for (let page = first; page <= MAX_PAGES; page += 1) {
@@ -72,9 +73,9 @@ export class FlagCheck {
   private async readOldestFirst(): Promise<FlagCheckEnd> {
     const { length, head } = this.commits.state.pollState;
     const { limit } = this.pages.requestForLastPage(length);
-    // The list is sorted oldest first, so the head is at its end. The read starts with the page that contains the newest
-    // message before the head, and goes back to page 1. The first page that is read may also contain the beginning of
-    // the head, because the head may have been read with a different limit.
+    // The list is sorted oldest first, so the head is at its end. The read starts with the page that contains the
+    // newest message before the head, and goes back to page 1. The first page that is read may also contain the
+    // beginning of the head, because the head may have been read with a different limit.
     const older = length - splitIdHashes(head).length;
     for (let page = Math.max(Math.ceil(older / limit), 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';

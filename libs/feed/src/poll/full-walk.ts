@@ -64,8 +64,8 @@ export class FullWalk {
       const first = await this.findLimit();
       return first === undefined ? 'stopped' : await this.passOf(first.limit, first);
     } catch (error) {
-      // Upstream may no longer accept the large page limit, or a message makes a large page fail. The pages are then read
-      // with the documented limit.
+      // Upstream may no longer accept the large page limit, or a message makes a large page fail. The pages are then
+      // read with the documented limit.
       const isLarge = this.pages.limit === LARGE_PAGE_LIMIT && this.reader.askedForLargePage;
       if (!isLarge || !mayBeCausedByPageSize(error)) throw error;
       return small();

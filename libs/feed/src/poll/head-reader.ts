@@ -26,7 +26,8 @@ export interface HeadReading {
   start: PollStart;
   reading: PagesRead;
   /**
-   * Snapshots by message id: at least those of the messages that were read. Empty if the commit starts a new baseline.
+   * Snapshots by message id: at least those of the messages that were read. Empty if the commit starts a new
+   * baseline.
    */
   known: ReadonlyMap<string, KnownMessage>;
 }

@@ -163,8 +163,8 @@ export class PageCommitter {
   }
 
   /**
-   * Commits the pages that waited for their commit. They become a new baseline, because upstream returns messages of the
-   * contact, but none of the known ones.
+   * Commits the pages that waited for their commit. They become a new baseline, because upstream returns messages of
+   * the contact, but none of the known ones.
    * @param observed what the read shows of the list so far, without its messages
    */
   async commitHeldPages(observed: PagesRead): Promise<void> {

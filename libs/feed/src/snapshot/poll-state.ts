@@ -99,7 +99,9 @@ export function addUnreadableElementHashes(
   return { added: marks.size - remembered, hashes: [...marks].join('') };
 }
 
-/** Returns true if an earlier read left out a message of the contact, because every request for the message failed. */
+/**
+ * Returns true if an earlier read left out a message of the contact, because every request for the message failed.
+ */
 export function hasPermanentlyUnreadableMessage({ unreadable = '' }: Pick<PollState, 'unreadable'>): boolean {
   return splitIdHashes(unreadable).includes(hashAndJoinIds([FAILING_MESSAGE_PLACEHOLDER]));
 }

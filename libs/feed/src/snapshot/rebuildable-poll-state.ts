@@ -28,8 +28,8 @@ export interface RebuildablePollState {
   ignoresLimit?: boolean;
   /**
    * True if the list of the contact's messages is sorted, but some messages are not where their timestamps put them.
-   * A read that relies on the timestamps must then read all pages. Builds of Tidings that do not know this field remove
-   * it; the next read that finds such messages sets it again.
+   * A read that relies on the timestamps must then read all pages. Builds of Tidings that do not know this field
+   * remove it; the next read that finds such messages sets it again.
    */
   hasMisplacedMessages?: boolean;
   /**

@@ -34,7 +34,10 @@ export interface HeadRead {
   /** Ids of the messages in the new head, in the order in which upstream lists them. */
   head: readonly string[];
   order: PageOrder;
-  /** True if the list is sorted, but this or an earlier read found messages that are not where their timestamps put them. */
+  /**
+   * True if the list is sorted, but this or an earlier read found messages that are not where their timestamps put
+   * them.
+   */
   hasMisplacedMessages: boolean;
   length: number;
   pageSize: number;
@@ -89,9 +92,9 @@ export class HeadWalk {
     source: WalkSource,
     readonly plan: HeadPlan,
   ) {
-    // If page 1 had to be read with a reduced limit, or earlier reads failed too, a single message probably makes pages
-    // fail. Another page that fails, perhaps because of a single message, is then read in parts. Otherwise, the error of
-    // that page is thrown.
+    // If page 1 had to be read with a reduced limit, or earlier reads failed too, a single message probably makes
+    // pages fail. Another page that fails, perhaps because of a single message, is then read in parts. Otherwise, the
+    // error of that page is thrown.
     const isMessageFault = (error: unknown): boolean =>
       (this.headLimit !== undefined || this.isMessageSuspected()) && mayBeCausedBySingleMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
@@ -148,8 +151,8 @@ export class HeadWalk {
   }
 
   /**
-   * Returns true if a page that cannot be read must not make the read fail: earlier reads have failed too often, and the
-   * error may have occurred because the page was too large.
+   * Returns true if a page that cannot be read must not make the read fail: earlier reads have failed too often, and
+   * the error may have occurred because the page was too large.
    */
   mustEndWithoutPage(error: unknown): boolean {
     return this.plan.failures >= FAILED_READS_UNTIL_NO_CONCLUSION && mayBeCausedByPageSize(error);

@@ -2,9 +2,9 @@ import type { UpstreamMessage } from '#upstream';
 import type { PageOrder } from './page-order.js';
 
 /**
- * Maximum number of older messages between a message and the end of the list at which new messages appear, if the list
- * counts as sorted. Many services sort messages by the time at which they stored them, which may differ a little from
- * the timestamps. New messages still appear at one end of such a list, so most reads need only one page.
+ * Maximum number of older messages between a message and the end of the list at which new messages appear, if the
+ * list counts as sorted. Many services sort messages by the time at which they stored them, which may differ a little
+ * from the timestamps. New messages still appear at one end of such a list, so most reads need only one page.
  */
 const MAX_PLACES = 5;
 /** If pages have fewer than 20 messages, this share of a page, rounded down, replaces {@link MAX_PLACES}. */
@@ -34,9 +34,9 @@ export function messageOrderOf(served: readonly UpstreamMessage[], pageSize: num
 }
 
 /**
- * Returns what the timestamps of messages on one page say about the assumed order of the list: they `confirm` it, they
- * show that a message is `misplaced`, or they `contradict` it. An order that is not known or not sorted is always
- * confirmed.
+ * Returns what the timestamps of messages on one page say about the assumed order of the list: they `confirm` it,
+ * they show that a message is `misplaced`, or they `contradict` it. An order that is not known or not sorted is
+ * always confirmed.
  * @param pageSize number of messages on the longest page of the contact so far
  */
 export function compareWithAssumedOrder(

@@ -21,8 +21,8 @@ export interface RecordedPage {
 /** Records which messages a read has found, and in which pass through the list each of them was last found. */
 export class MessageRecords {
   /**
-   * What is recorded of each message, by id; see {@link recordOf}. Each record is one number to save memory, because a
-   * list may have 200,000 messages.
+   * What is recorded of each message, by id; see {@link recordOf}. Each record is one number to save memory, because
+   * a list may have 200,000 messages.
    */
   private readonly records = new Map<string, number>();
   /** Number of the current pass through the list. Each call of {@link beginPass} begins a new pass. */
@@ -39,8 +39,8 @@ export class MessageRecords {
   /** Value of {@link previousIds} before the most recent page. Restored by {@link undoLastPage}. */
   private idsBefore: readonly string[] = [];
   /**
-   * Ids of the messages on the most recently read page, without those that were on an earlier page since the last call
-   * of {@link beginPass}.
+   * Ids of the messages on the most recently read page, without those that were on an earlier page since the last
+   * call of {@link beginPass}.
    */
   private lastServed: readonly string[] = [];
 

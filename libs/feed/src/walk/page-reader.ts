@@ -121,8 +121,8 @@ export class PageReader {
         return reply;
       } catch (error) {
         if (page === 1 || !isMissingPageError(error)) throw error;
-        // The page is after the last one, unless the contact does not exist. If no page was read yet, a request for one
-        // message shows whether the contact exists.
+        // The page is after the last one, unless the contact does not exist. If no page was read yet, a request for
+        // one message shows whether the contact exists.
         if (this.records.ids.size === 0) {
           this.requests += 1;
           await read(1, 1);

@@ -110,8 +110,8 @@ function unreadablePage(error: unknown): MessagePage {
 }
 
 /**
- * Returns true if an unreadable element stands for a message that upstream did not return, and false if it is an element
- * that could not be parsed.
+ * Returns true if an unreadable element stands for a message that upstream did not return, and false if it is an
+ * element that could not be parsed.
  */
 export function isPlaceholder(unreadable: string): boolean {
   return PLACEHOLDERS.has(unreadable);
