@@ -16,7 +16,8 @@ export const DAMAGED_SNAPSHOT_REASON = "the stored snapshots of the contact's me
  */
 export function lossReasonOf({ lost, pollState, storedMessages, epoch }: ContactState): string | undefined {
   if (lost) return 'the stored state of the contact was lost';
-  if (pollState.count > 0 && storedMessages === 0) return "the stored snapshots of the contact's messages were lost";
+  if (pollState.count > 0 && storedMessages === 0)
+    return "the stored snapshots of the contact's messages were lost";
   if (pollState.epoch !== undefined && pollState.epoch !== epoch) return 'the event log was lost';
   return undefined;
 }

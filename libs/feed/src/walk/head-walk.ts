@@ -19,7 +19,7 @@ export interface WalkSource {
   known: KnownIds;
 }
 
-/** Result of a read of the newest messages. */
+/** Result of a read of the newest messages. A field without a comment has the same meaning as in `PagesRead`. */
 export interface HeadRead {
   /**
    * Messages that were read, each once and in its latest form, in the order in which they were first read.
@@ -71,8 +71,9 @@ export interface HeadRead {
 }
 
 /**
- * A read of the newest messages that is under way: the pages so far, and what they show about the contact's list. For
- * each order of the list, a function reads the pages and updates this object; see `readNewestMessages`.
+ * A read of the newest messages that is under way: the pages so far, and what they show about the contact's list. The
+ * fields have the same meanings as in {@link HeadRead}. For each order of the list, a function reads the pages and
+ * updates this object; see `readNewestMessages`.
  */
 export class HeadWalk {
   readonly pages: PageReader;
