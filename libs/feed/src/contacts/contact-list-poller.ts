@@ -31,7 +31,7 @@ const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
  */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
-/** Maximum number of attempts to read and commit the contact list. An attempt is repeated if its commit was refused. */
+/** Maximum number of attempts to read and commit the contact list. A refused commit leads to another attempt. */
 const MAX_COMMIT_CONFLICTS = 3;
 
 /**
