@@ -21,7 +21,7 @@ async function endsInMs(maxAgeMs: number): Promise<number | undefined> {
   const { harness } = relay;
   const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
   return (await new RedisRelayDueTimeReader(harness.redis, harness.prefix, retention, maxAgeMs).read(ACCOUNT))
-    .endInMs;
+    .expiryInMs;
 }
 
 describe('a queued send that waits for the look-up of an earlier send', () => {

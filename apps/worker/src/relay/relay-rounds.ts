@@ -58,7 +58,7 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
       [RELAY_TASK_NAMES.expire]: {
         run: async (account) => {
           await rounds.expire(account);
-          return atLeast(TICK_MS, (await survey.read(account)).endInMs);
+          return atLeast(TICK_MS, (await survey.read(account)).expiryInMs);
         },
       },
       [RELAY_TASK_NAMES.probe]: probeRound(parts.probe, parts.probeTimes),
@@ -86,7 +86,7 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
       return {
         [RELAY_TASK_NAMES.reconcile]: found.lanesInMs,
         [RELAY_TASK_NAMES.confirm]: found.confirmsInMs,
-        [RELAY_TASK_NAMES.expire]: found.endInMs,
+        [RELAY_TASK_NAMES.expire]: found.expiryInMs,
         [RELAY_TASK_NAMES.probe]: await parts.probeTimes.nextTurnInMs(account),
         [RELAY_TASK_NAMES.trim]: found.trimInMs,
         [RELAY_TASK_NAMES.sweepFiles]: { everyMs: found.hasSends ? SWEEP_MS : SWEEP_EMPTY_MS },

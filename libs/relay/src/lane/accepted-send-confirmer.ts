@@ -222,7 +222,10 @@ function begunAtOf({ order, state }: SendRecord): number {
   return state.begunAt ?? order.createdAt;
 }
 
-/** Returns the time since the POST, in milliseconds. If Redis' clock was set back since then, the time is not known. */
+/**
+ * Returns the time since the POST, in milliseconds. If Redis' clock was set back since then, this time is not known,
+ * and {@link MAX_WAIT_MS} is returned.
+ */
 function ageOf(record: SendRecord, now: number): number {
   const begunAt = begunAtOf(record);
   return begunAt > now ? MAX_WAIT_MS : now - begunAt;

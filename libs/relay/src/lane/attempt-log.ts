@@ -1,5 +1,5 @@
 import { type Logger, traceIdLogField } from '#platform';
-import { MAX_ATTEMPTS } from '../send/send-record.js';
+import { MAX_STORED_ATTEMPTS_PER_SEND } from '../send/send-record.js';
 import type { AttemptOutcome } from '../send/send.js';
 import type { AttemptResult } from './attempt-outcome.js';
 import type { FencedSend } from './fenced-send.js';
@@ -30,7 +30,7 @@ export function logAttempt(
       ...traceIdLogField(order.trace),
       sendId: order.id,
       // Only the newest attempts of a send are stored, so the number of a later attempt is unknown.
-      ...(state.attempts.length < MAX_ATTEMPTS ? { attempt: state.attempts.length + 1 } : {}),
+      ...(state.attempts.length < MAX_STORED_ATTEMPTS_PER_SEND ? { attempt: state.attempts.length + 1 } : {}),
       outcome,
       ...(httpStatus === undefined ? {} : { status: httpStatus }),
       ...(fault === undefined ? {} : { error: fault }),

@@ -61,8 +61,8 @@ function outcomeOfStatus(status: number, safeStatuses: readonly number[]): Attem
 }
 
 /**
- * True if an outage may have caused this result of a POST: upstream was unreachable, or rejected the account with 401 or
- * 403.
+ * True if an outage may have caused this result of a POST: upstream was unreachable, answered 401 or 403, or was a
+ * Tidings gateway that rejected the request.
  */
 export function mayBeCausedByOutage({ outcome, httpStatus }: AttemptResult): boolean {
   if (httpStatus === 401 || httpStatus === 403) return true;

@@ -10,8 +10,8 @@ export interface FencedSend {
   /** The POST must start before this limit. */
   untilPost: TimeLimit;
   /**
-   * Before this limit, other workers cannot have done more than begin a look-up of the send, so the outcome of the
-   * POST still counts.
+   * Until this limit is over, other workers can at most have begun to look up the send, so the outcome of the POST
+   * can still be recorded.
    */
   untilDecided: TimeLimit;
   /** The token of the request budget for the POST. */

@@ -235,8 +235,8 @@ export class LaneRunner {
  * its path.
  */
 function lacksContactList(error: Error): boolean {
-  // A reply that is too large, or that could not be decompressed or stored, does not show what it contains. Of such
-  // replies, only one that is too large has no cause.
+  // A reply that is too large, or that could not be decompressed or stored, does not show whether it is a contact
+  // list. The error of such a reply is an `UpstreamReplyTooLargeError` or has a cause.
   if (error instanceof UpstreamReplyUnreadableError)
     return !(error instanceof UpstreamReplyTooLargeError) && error.cause === undefined;
   if (!(error instanceof UpstreamStatusError)) return false;

@@ -40,7 +40,7 @@ describe('the first send in a lane', () => {
       { kind: 'post' },
     ],
     [
-      "waits, as under the lease of a look-up, for a time that was stored after Redis' clock was set back",
+      "waits if its wait was stored after Redis' clock was set back, even if its last POST and look-up seem to be in the future",
       { begunAt: NOW + 60_000, lookedAt: NOW + 60_000, updatedAt: NOW, notBefore: NOW + 5 },
       {},
       { kind: 'wait', ms: 5 },

@@ -72,7 +72,7 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
 
 /**
  * Returns how long the send's next POST or look-up must wait, in milliseconds; 0 if it is due. A wait that began before
- * Redis' clock was set back is over: it would last until the clock has caught up.
+ * Redis' clock was set back counts as over. Otherwise, it would last until the clock has caught up.
  */
 function waitMs({ notBefore = 0, updatedAt }: SendState, now: number): number {
   const isClockSetBack = updatedAt > now + REDIS_CLOCK_TOLERANCE_MS;

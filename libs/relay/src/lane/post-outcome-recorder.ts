@@ -11,7 +11,7 @@ import {
   type SendRecord,
   fieldsKeptAcrossTransitions,
   appendAttempt,
-  MAX_ATTEMPTS,
+  MAX_STORED_ATTEMPTS_PER_SEND,
 } from '../send/send-record.js';
 import type { FencedSend } from './fenced-send.js';
 import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup-runner.js';
@@ -69,7 +69,8 @@ export class PostOutcomeRecorder {
    * another worker has already begun a look-up of the send, requeueing the send ends the look-up. Returns the wait
    * before the lane's next step, in milliseconds.
    * @param limit limit for retries while Redis fails
-   * @param waitMs the wait to return, unless the send has changed in another way
+   * @param waitMs the wait to return; 0 is returned instead if the send has changed otherwise than by the start of a
+   * look-up
    */
   async requeueUnposted(
     account: string,
@@ -140,8 +141,8 @@ export class PostOutcomeRecorder {
   }
 
   /**
-   * Records an attempt that was not held. Returns the wait before the lane's next step, in milliseconds; undefined if
-   * upstream accepted the last send of the lane.
+   * Records an attempt that did not fail because of an outage. Returns the wait before the lane's next step, in
+   * milliseconds; undefined if upstream accepted the last send of the lane.
    */
   private async finish(
     account: string,
@@ -265,7 +266,9 @@ function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
 function mergeAttempts(stored: readonly SendAttempt[], own: readonly SendAttempt[]): SendAttempt[] {
   const newest = own.slice(-1);
   const others = stored.filter(({ at }) => newest[0]?.at !== at);
-  return [...others.slice(1 - MAX_ATTEMPTS), ...newest].sort((a, b) => (a.at < b.at ? -1 : 1));
+  return [...others.slice(1 - MAX_STORED_ATTEMPTS_PER_SEND), ...newest].sort((a, b) =>
+    a.at < b.at ? -1 : 1,
+  );
 }
 
 function attemptOf({ state, order }: SendRecord, { outcome, httpStatus, error }: AttemptResult): SendAttempt {

@@ -94,9 +94,9 @@ export class SendFencer {
   }
 
   /**
-   * Marks a send as being posted. If Redis fails, it may have marked the send although its reply was lost. Then queues
-   * the send again and returns `undone`, because only this process knows that the send was not posted: any other
-   * process would look for its message for minutes, and then give it the status `unknown`.
+   * Marks a send as being posted. If Redis fails, the send may be marked although Redis' reply was lost. In that
+   * case, queues the send again and returns `undone`. Only this process knows that the send was not posted. Any other
+   * process would look up the send for minutes, and then set its status to `unknown`.
    * @param mark marks the send, with the given unique id of the change
    * @throws the error of Redis if the send is not marked, or if Redis does not answer until the limit `untilDecided`
    */

@@ -1,5 +1,5 @@
 import { pause } from '#platform';
-import { SENT_BEFORE_POST, SimilarMessageCollector } from '../match/similar-message-collector.js';
+import { SENT_BEFORE_POST_REASON, SimilarMessageCollector } from '../match/similar-message-collector.js';
 import type { Lookup, LookupOptions } from '../ports.js';
 import { confirmationPeriodMs, postRequestLeaseMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead } from '../send/lane-store.js';
@@ -42,7 +42,7 @@ export const MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS = 60_000;
 const MAX_WAIT_FOR_UNIDENTIFIED_CONTACTS_MS = 600_000;
 
 const TIME_OF_POST_UNKNOWN =
-  'Redis restarted, and upstream shows a message with the same text that may be the message of this send. Its time cannot be compared, because it is not known whether the clock of Redis was set back.';
+  'Redis restarted, and upstream shows a message with the same text that may be the message of this send. The time of the message cannot be compared with the time of the POST, because it is not known whether the clock of Redis was set back.';
 
 /** Looks up a send among the messages of its recipient, to find out whether upstream accepted the send. */
 export class SendLookupRunner {
@@ -239,7 +239,8 @@ export class SendLookupRunner {
         if (renewed === undefined) return record;
         record = renewed;
       } catch {
-        // Redis does not answer. The lease is renewed again before it ends, or the result cannot be stored either.
+        // Redis did not answer. The next renewal is tried before the lease ends. If it fails, too, the result of the
+        // look-up cannot be stored either.
       }
     }
   }
@@ -303,7 +304,7 @@ export class SendLookupRunner {
 function isMessageOfLostPostPossible({ order, state }: SendRecord): boolean {
   if (!mayHaveLostPost(state) || order.upstreamAheadMs !== undefined) return false;
   const candidates = state.lookups?.at(-1)?.candidates ?? [];
-  return candidates.some(({ reason }) => reason === SENT_BEFORE_POST);
+  return candidates.some(({ reason }) => reason === SENT_BEFORE_POST_REASON);
 }
 
 /** Returns the `reason` text of a send whose look-ups have not been completed within the maximum age of a send. */

@@ -58,5 +58,5 @@ export function upstreamAddressHashStoredWithSend(
 export function reasonOfSendToFormerService(mayBeAccepted: boolean): string {
   const cause = "The account's upstream address now leads to another service than when this send was stored";
   const effect = mayBeAccepted ? 'the outcome at the former service is unknown' : 'the send was not posted';
-  return `${cause}, so ${effect}. To post it to the present service, resolve it as resend; to end it, as failed.`;
+  return `${cause}, so ${effect}. To post the send to the present service, resolve it as resend. To end the send, resolve it as failed.`;
 }

@@ -310,13 +310,13 @@ describe('the matching of messages and sends with equal text', () => {
 });
 
 describe('a send that several messages match equally well', () => {
-  it("is not bound to the earlier one if Redis' clock was set ahead since the POST", () => {
+  it("is not bound to the earlier message if Redis' clock was set ahead since the POST", () => {
     const waiting = [send('s1', 'Hi', {}, { ...LOOKING, ...since(0), begunUpstreamAheadMs: 0 })];
     const { matches, undecided: open } = matchMessagesToSends([at('m1', -50), at('m2', 1)], waiting, -60_000);
     expect([matches.length, open.length]).toEqual([0, 1]);
   });
 
-  it('is returned as undecided, with those of the messages that match no other send and were not sent long after the POST', () => {
+  it('is returned as undecided, together with the messages that match no other send and were not sent long after the POST', () => {
     const waiting = [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })];
     const shown = [at('m1', 1), at('m2', 2), at('m3', 3), at('m4', 60)];
     const [only, ...more] = matchMessagesToSends(shown, waiting, 0).undecided;

@@ -23,7 +23,10 @@ function send(id: string, text = 'Hi', state: Partial<SendState> = {}): SendReco
   };
 }
 
-/** A store in which messages belong to these sends, by message id. */
+/**
+ * Returns a store in which these messages belong to sends.
+ * @param owners id of the send, by message id
+ */
 function storeWith(owners: Record<string, string> = {}): RelayStore {
   const boundSends = (_account: string, _contactId: string, ids: readonly string[]) =>
     Promise.resolve(
@@ -76,7 +79,7 @@ describe('the messages that resemble a send', () => {
     expect(Object.keys(await reasons(send('snd_1'), messages))).toEqual(['same']);
   });
 
-  it("are also those of a day before the POST if Redis may have lost a POST, and it is unknown whether Redis' clock was set back", async () => {
+  it("may be up to a day older than the POST if Redis may have lost the record of a POST, and it is unknown whether Redis' clock was set back", async () => {
     const messages = [
       message('day before', { timestamp: BEGUN - 86_401_000 }),
       message('hours before', { timestamp: BEGUN - 7_200_000 }),

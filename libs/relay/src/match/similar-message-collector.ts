@@ -18,8 +18,11 @@ import {
  */
 const MAX_BEFORE_POST_MS = 3_600_000;
 
-/** Reason of a candidate: by its timestamp, the message is older than the POST. */
-export const SENT_BEFORE_POST = 'The message was sent before this send was posted.';
+/**
+ * Reason why a look-up did not record a similar message (candidate) as the send's message: by its timestamp, the
+ * message is older than the send's POST.
+ */
+export const SENT_BEFORE_POST_REASON = 'The message was sent before this send was posted.';
 
 /** A message with the same text as a send, and the contact that it was read from. */
 interface SimilarMessage {
@@ -40,7 +43,7 @@ export class SimilarMessageCollector implements LookupReads {
   readonly contactIds: string[] = [];
   messagesRead = 0;
   private readonly sendsByText = new Map<string, SendRecord[]>();
-  /** By the id of the send: its record may have changed since the look-up began. */
+  /** The similar messages, by the id of the send. The send's record may have changed since the look-up began. */
   private readonly similar = new Map<string, SimilarMessage[]>();
 
   constructor(private readonly sends: readonly SendRecord[]) {
@@ -106,8 +109,9 @@ export class SimilarMessageCollector implements LookupReads {
 }
 
 /**
- * Returns by how much a message with the text of a send may be older than the send's POST, in milliseconds. If Redis may
- * have lost the record of the POST, and the clocks were not compared before, Redis' clock may have been set back.
+ * Returns by how much a message with the text of a send may be older than the send's POST, in milliseconds. The limit
+ * is higher if Redis may have lost the record of the POST and no clock difference was stored with the send, because
+ * Redis' clock may then have been set back.
  */
 function maxBeforePostMs({ order, state }: SendRecord): number {
   const isClockUnknown = mayHaveLostPost(state) && order.upstreamAheadMs === undefined;
@@ -128,11 +132,11 @@ function candidateOf(
     owner !== undefined
       ? 'The message belongs to another send.'
       : afterPostMs < -UPSTREAM_CLOCK_TOLERANCE_MS
-        ? SENT_BEFORE_POST
+        ? SENT_BEFORE_POST_REASON
         : message.attachments !== attachments
           ? 'The message has a different number of attachments.'
           : message.to === undefined
-            ? 'The message names no recipient.'
+            ? 'The recipient of the message is unknown.'
             : 'The message was already known before this look-up.';
   return {
     ...{ contactId, messageId: message.id, reason },

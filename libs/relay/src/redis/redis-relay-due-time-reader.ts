@@ -17,7 +17,7 @@ export interface RelayDueTimes {
   /** Time until the first send must be removed because of the retention limits. */
   trimInMs?: number;
   /** Time until the first queued send expires. */
-  endInMs?: number;
+  expiryInMs?: number;
   hasSends: boolean;
 }
 
@@ -65,7 +65,7 @@ export class RedisRelayDueTimeReader {
       ...(confirms === '' ? {} : { confirmsInMs: Number(confirms) }),
       ...(scheduled === '' ? {} : { scheduledInMs: Number(scheduled) }),
       ...(trim === '' ? {} : { trimInMs: Number(trim) }),
-      ...(ends.length === 0 ? {} : { endInMs: Math.min(...ends) }),
+      ...(ends.length === 0 ? {} : { expiryInMs: Math.min(...ends) }),
       hasSends: hasSends === 1,
     };
   }

@@ -28,7 +28,8 @@ export function changedSend(
     ...{ revision: before.revision + 1, updatedAt: now, step: name },
     ...(state.messageId !== undefined && before.messageId === undefined ? { boundAt: now } : {}),
   };
-  // A new status begins at `updatedAt`. The state of the change may be a copy of the stored state.
+  // If the status changes, `updatedAt` is the time of the new status. The state of the change may still contain the
+  // stored `statusSince`, so this field is removed.
   if (step.to === before.status) after.statusSince = timeOfStatus(before);
   else delete after.statusSince;
   return { event: step.event, name, next: { order, state: after } };

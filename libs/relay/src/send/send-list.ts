@@ -7,8 +7,9 @@ export interface SendFilter {
   /** Selects the sends to one recipient: a phone number in E.164 format. */
   phoneNumber?: string;
   /**
-   * Additional condition, defined by the caller. Resolves to true for a send that meets the condition. It hides the other
-   * sends: no page ends at one of them, unless the page ends because the call has examined enough sends.
+   * Additional condition, defined by the caller. Resolves to true for a send that meets the condition. All other
+   * sends are left out. The cursor of the next page does not point to one of them, unless the call has examined the
+   * maximum number of sends.
    */
   accepts?: (send: Send) => Promise<boolean>;
 }
@@ -44,8 +45,7 @@ export interface SendsOverview {
 export interface SendList {
   /**
    * Returns a page of the sends that match the filter, newest first. A call examines a limited number of sends,
-   * whatever the filter is. Large sends make a page shorter: it ends before the send with which its sends would exceed
-   * 4 MB.
+   * whatever the filter is. A page ends before its sends exceed 4 MB in total, so a page of large sends is shorter.
    * @param before the `next` of the previous page
    */
   list(account: string, filter: SendFilter, limit: number, before?: number): Promise<SendPage>;

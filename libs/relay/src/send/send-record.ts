@@ -140,11 +140,11 @@ export interface SendRecord {
 }
 
 /** Maximum number of attempts that are stored with a send. If there are more, the oldest are dropped. */
-export const MAX_ATTEMPTS = 50;
+export const MAX_STORED_ATTEMPTS_PER_SEND = 50;
 
 /** Adds an attempt to a list of attempts. Drops the oldest attempts in excess of the maximum number. */
 export function appendAttempt(attempts: readonly SendAttempt[], attempt: SendAttempt): SendAttempt[] {
-  return [...attempts, attempt].slice(-MAX_ATTEMPTS);
+  return [...attempts, attempt].slice(-MAX_STORED_ATTEMPTS_PER_SEND);
 }
 
 /**
@@ -193,7 +193,7 @@ export function timeOfFirstPostWithoutBoundMessage({ order, state }: SendRecord)
 /**
  * Returns the lowest and the highest difference between upstream's clock and Redis' clock that applied while the send
  * existed, in milliseconds (positive if upstream's clock is ahead). They differ if Redis' clock was set, or if Redis
- * failed over to a machine with another clock. The send's times are by the clock of that moment.
+ * failed over to a machine with another clock. Each time of the send is by Redis' clock as it was at that moment.
  * @param upstreamAheadMs the present difference
  */
 export function upstreamAheadRange(
@@ -211,8 +211,8 @@ export function upstreamAheadRange(
 /**
  * Returns the earliest possible time of the first POST whose message is not bound yet, in milliseconds since 1970 by
  * upstream's clock. See {@link timeOfFirstPostWithoutBoundMessage}. If Redis' clock was set back meanwhile, the
- * difference of the clocks at the POST counts: with the present one, the send's own message would seem to be older than
- * the POST.
+ * difference of the clocks at the POST counts: with the present difference, the send's own message would seem to be
+ * older than the POST.
  * @param upstreamAheadMs time by which upstream's clock is now ahead of Redis' clock, in milliseconds
  */
 export function upstreamTimeOfFirstPostWithoutBoundMessage(

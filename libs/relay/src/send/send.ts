@@ -73,7 +73,7 @@ export interface SendAttempt {
  */
 export const LOOKUP_OUTCOMES = ['found', 'ambiguous', 'not_found', 'incomplete', 'failed'] as const;
 
-/** A message that resembles a send, but was not recorded as its message. */
+/** A message that resembles a send, but was not recorded as the send's message. */
 export interface LookupCandidate {
   contactId: string;
   messageId: string;
@@ -81,7 +81,7 @@ export interface LookupCandidate {
   sentAt: string | null;
   /** Why the message was not recorded as the send's message, as text. */
   reason: string;
-  /** Id of the send whose message this is, or null if the message is not known to be that of a send. */
+  /** Id of the send whose message this is, or null if the message is not known to belong to a send. */
   sendId: string | null;
 }
 

@@ -16,14 +16,15 @@ export interface StoredLookup {
   error?: string;
 }
 
-/** A message that resembles a send, but was not recorded as its message. */
+/** A message that resembles a send, but was not recorded as the send's message. */
 export interface StoredCandidate {
   contactId: string;
   messageId: string;
   /** The timestamp of the message, by upstream's clock. Absent if the message has no readable timestamp. */
   sentAt?: number;
+  /** Why the message was not recorded as the send's message. */
   reason: string;
-  /** Id of the send whose message this is. Absent if the message is not known to be that of a send. */
+  /** Id of the send whose message this is. Absent if the message is not known to belong to a send. */
   sendId?: string;
 }
 
