@@ -15,8 +15,9 @@ export interface Sender {
   accountOf(account: string): Promise<SendingAccount>;
 
   /**
-   * Resolves when the account's request budget allows one request.
-   * @throws {BudgetExhaustedError} if the budget allows no request soon enough
+   * Waits for a token of the account's request budget, and takes it. Resolves to a function that replaces the token
+   * if it has expired.
+   * @throws {BudgetExhaustedError} if the budget has no token in time
    * @throws {UpstreamUnavailableError} during an outage, when requests for the account are suspended
    */
   takeBudgetToken(account: string): Promise<BudgetTokenRenewal>;
@@ -27,8 +28,8 @@ export interface Sender {
   /**
    * Makes one POST, without retries.
    * @param limit deadline for the start of the POST; after the deadline, no connection is opened for the POST
-   * @param token the result of {@link takeBudgetToken}, or the time at which `LaneStore.fence` was called, which also
-   *   takes a token
+   * @param token the result of {@link takeBudgetToken}; or, if `LaneStore.fence` took the token, the time at which
+   *   `LaneStore.fence` was called
    * @param address hash of the expected upstream address; the POST is not made if the account's address has changed
    * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamRequestNotSentError} mean that no POST
    * was made

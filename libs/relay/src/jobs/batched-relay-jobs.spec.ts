@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { BatchedRelayJobs } from './batched-relay-jobs.js';
 
-/** Records what is woken; a write ends when the test says so. */
+/** Records the woken lanes. A write of wake-up jobs ends when the test calls `endWrite`. */
 function recorder(): { jobs: BatchedRelayJobs; woken: [string, string[]][]; endWrite: () => Promise<void> } {
   const woken: [string, string[]][] = [];
   let end: () => void = () => undefined;

@@ -32,8 +32,8 @@ export interface RelaySchedulers {
 }
 
 /**
- * Wakes workers for lanes, and schedules a reconcile task that runs a little later. The task wakes the lanes again if
- * the wake-up job was lost, or if the worker that ran the job died.
+ * Wakes workers for lanes, and schedules a reconcile task that runs a little later. The task wakes the lanes that are
+ * still due, for example because the wake-up job was lost, or because the worker that ran the job died.
  */
 export class RelayJobsWithReconciliation implements RelayJobs {
   constructor(

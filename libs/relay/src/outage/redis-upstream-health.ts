@@ -31,9 +31,10 @@ const postponeProbeScript = LuaScript.from(import.meta.url, 'lua/postpone-probe.
 /** Stores upstream's outages in Redis, one hash per account. An outage is identified by its start time. */
 export class RedisUpstreamHealth implements UpstreamHealth {
   /**
-   * The last outage of each account until a success shows that it is over: when this process last saw the outage, by
-   * `performance.now()`, and the request that it began with. So only the first success after an outage writes to Redis.
-   * The successes of a process that never saw the outage do not count; this only makes the next outage last longer.
+   * For each account: when this process last saw an outage of the account, by `performance.now()`, and the request
+   * with which the outage began. A success that shows that the outage is over removes the entry, so only this first
+   * success writes to Redis. A process that never saw the outage does not record its successes. As a result, the next
+   * outage may last longer.
    */
   private readonly seen = new LRUCache<string, { at: number; request: UnprobedRequest }>({
     max: MAX_SEEN_OUTAGES,

@@ -13,8 +13,8 @@ const MAX_LANES = 1_000;
  */
 export class UpstreamProbe {
   /**
-   * @param probe makes a test request to upstream and records the result
-   * @param leaseMs time in which no other process makes a test request, in milliseconds; longer than any test request
+   * @param probe probes upstream (makes a test request) and records the result
+   * @param leaseMs time in which no other process probes upstream, in milliseconds; longer than any probe
    * @param lanes wakes the waiting lanes when the outage ends; absent if another process wakes the lanes
    */
   constructor(
@@ -25,7 +25,7 @@ export class UpstreamProbe {
   ) {}
 
   /**
-   * Makes a test request to upstream if a test is due. Call this method periodically, in any number of processes.
+   * Probes upstream if a probe is due. Call this method periodically, in any number of processes.
    * @returns `recovered` if an outage has just ended
    */
   async run(account: string): Promise<ProbeTurn> {
@@ -40,7 +40,7 @@ export class UpstreamProbe {
     return turn;
   }
 
-  /** Makes a test request. If the request budget has no token, makes no request and returns false. */
+  /** Probes upstream. If the request budget has no token, makes no request and returns false. */
   private async probeOrReturnTurn(account: string): Promise<boolean> {
     try {
       await this.probe(account);

@@ -2,7 +2,7 @@ import { LuaScript } from '#platform';
 
 /** Stores a new send, unless its idempotency key is already in use. */
 export const insertSendScript = LuaScript.from(import.meta.url, 'lua/insert-send.lua');
-/** Changes the status of a send and emits the event of the change, unless the send changed since it was read. */
+/** Changes the state of a send and emits the event of the change, unless the send changed since it was read. */
 export const applySendTransitionScript = LuaScript.from(import.meta.url, 'lua/transit-send.lua');
 /** Marks a queued send as being posted, and takes a token of the request budget for the POST. */
 export const fenceSendScript = LuaScript.from(import.meta.url, 'lua/fence-send.lua');

@@ -7,10 +7,11 @@ import { type Send, SEND_STATUSES, type SendStatus } from '../send/send.js';
 
 const readOverviewScript = LuaScript.from(import.meta.url, 'lua/sends-overview.lua');
 
-/** Number of sends that are read at once, and how often, for one page of a filter that hides sends. */
+/** Number of sends that are read at once if the filter has a condition of the caller (`accepts`). */
 const EXAMINED_PER_PAGE = 100;
+/** Maximum number of such reads for one page of the result. */
 const MAX_PAGES = 5;
-/** Maximum length of the texts on such a page, in characters. */
+/** Maximum length of all texts on such a page together, in characters. A single text may be longer. */
 const MAX_TEXT_LENGTH = 2_000_000;
 
 /** A send with its number in the order in which the account's sends were created. */
@@ -33,7 +34,10 @@ export class RedisSendList implements SendList {
     return { sends: listed.map(({ send }) => send), ...(next === undefined ? {} : { next }) };
   }
 
-  /** Reads on after a full page, to find out whether another accepted send follows. */
+  /**
+   * Lists sends that meet the condition of the caller. Continues to read when the page is full, to find out whether
+   * another such send follows.
+   */
   private async listAccepted(
     account: string,
     filter: SendFilter,

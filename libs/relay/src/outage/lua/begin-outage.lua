@@ -3,7 +3,7 @@
 -- @key log_index            Hash from an event's id to its position in the log.
 -- @key log_counters         Hash of the log's counters.
 -- @key upstream             Hash of the outage, if there is one.
--- @key relapses             Number of outages in a row that this one continues, if any (see `end-outage.lua`).
+-- @key relapses             Number of consecutive earlier outages, if this one is a relapse (see `end-outage.lua`).
 -- @arg since                Start of the outage in ms.
 -- @arg kind                 Kind of the outage.
 -- @arg reason               What failed.
@@ -14,8 +14,8 @@
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/probe-wait.lua"
 
--- Maximum number of relapses that count after failed POSTs. Polls are held too, although messages may be readable, so
--- these outages must stay short: the wait grows to 4 s.
+-- Maximum number of relapses that count if the outage began with failed POSTs. Such an outage must stay short, because
+-- it also stops polls, although messages may be readable. The first probe therefore comes after at most 4 s.
 local MAX_POST_RELAPSES = 3
 
 redis.call('HSET', upstream, 'reason', reason)

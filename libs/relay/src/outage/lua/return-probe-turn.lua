@@ -1,4 +1,4 @@
---- Gives the turn to probe upstream back, because no probe was made.
+--- Gives back the turn to probe upstream, because no probe was made.
 -- @key upstream  Hash of the outage, if there is one.
 -- @arg wait      Time until the next turn, in ms.
 -- @reply         Nothing.

@@ -5,7 +5,7 @@
 -- @key scheduled         Sorted set of scheduled sends by their time.
 -- @key status_scheduled  Set of the sends of the status `scheduled`.
 -- @key of_recipient      Set of the sends to the recipient.
--- @arg max_count         Maximum number of each, except of scheduled sends.
+-- @arg max_count         Maximum number of awaiting sends, and of sends of the lane to examine.
 -- @arg max_clock_step    Maximum time by which Redis' clock may have been set back, in ms.
 -- @arg send_prefix       Prefix of the keys of sends, in the slot of the keys.
 -- @reply                 Ids of the sends.
@@ -18,8 +18,8 @@ local function is_of_other_run(id) return redis.call('HGET', send_prefix .. id, 
 for _, id in ipairs(redis.call('LRANGE', lane, 0, max_count - 1)) do
   if is_of_other_run(id) and not redis.call('ZSCORE', awaiting, id) then ids[#ids + 1] = id end
 end
--- A send whose time had come was perhaps already queued and posted. The caller leaves out those that cannot have been
--- posted yet, because it knows the time by upstream's clock.
+-- A scheduled send that was due before Redis' clock was set back may already have been queued and posted. The caller
+-- leaves out sends that cannot have been posted yet, because it can compare times by upstream's clock.
 local due_until = now_ms() + max_clock_step
 if redis.call('ZCOUNT', scheduled, '-inf', whole(due_until)) == 0 then return ids end
 for _, id in ipairs(redis.call('ZINTER', 2, of_recipient, status_scheduled)) do

@@ -1,7 +1,7 @@
 --- Marks a queued send as being posted, and takes the token of its POST, in one atomic step.
--- It does what the transition `fenced` of `transit-send.lua` does, for the usual case only. In any other case it writes
--- nothing but a note that a send waits for a token, and the caller takes the token and the transition one after the
--- other.
+-- It does what the transition `fenced` of `transit-send.lua` does, for the usual case only. In any other case, it
+-- writes at most a note that a send waits for a token. The caller then takes the token and makes the transition in two
+-- steps.
 -- @key send              Hash of the send.
 -- @key lanes_due         Sorted set of recipients by when their lane is due, in ms.
 -- @key awaiting          Sorted set of sends that await a message of the recipient.
@@ -9,7 +9,7 @@
 -- @key expiring          Sorted set of sends by when they expire.
 -- @key status_before     Set of the sends of the status that the send had.
 -- @key status_after      Set of the sends of the status that the send gets.
--- @key upstream          Hash of what is known of the account's upstream.
+-- @key upstream          Hash of the outage, if there is one.
 -- @key forbidden         Number of consecutive 403 answers to POSTs.
 -- @key bucket            Hash of the account's token bucket.
 -- @key rows              Hash of the rows of contacts; its channel reports changes.

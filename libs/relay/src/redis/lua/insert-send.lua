@@ -1,6 +1,6 @@
---- Stores a send once, with the Redis run in which it is stored, or an earlier one.
--- A send that is already stored, because the reply to the first call was lost, stays unchanged. An expired
--- reservation does not protect its idempotency key: another request may hold the key.
+--- Stores a send, with the Redis run that the connection last saw.
+-- A send that is already stored, because the reply to the first call was lost, stays unchanged. If the request's
+-- reservation of the idempotency key has expired, the send is not stored, because another request may hold the key.
 -- @key send            Hash of the send.
 -- @key lane            List of the sends in the recipient's lane.
 -- @key lanes_due       Sorted set of recipients by when their lane is due, in ms.
@@ -15,9 +15,9 @@
 -- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_sends       Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
--- @key row_revision    Latest revision of a row.
+-- @key row_revision    Latest revision that was assigned, over all rows of the account.
 -- @key numbers         Hash from a phone number to its most likely contact.
--- @key quota           Set of the sends that count towards the caller's quota; any key without a quota.
+-- @key quota           Set of the sends that count towards the caller's quota; any key if the caller has no quota.
 -- @key status_scheduled Set of the scheduled sends.
 -- @key status_queued   Set of the queued sends.
 -- @key status_relaying  Set of the relaying sends.
@@ -46,7 +46,8 @@
 --- @include "includes/clock-difference.lua"
 --- @include "@conversations/redis/lua/includes/row-sends.lua"
 
--- Returns the number of unfinished sends of the quota. The scripts that finish a send do not know the quota.
+-- Returns the number of unfinished sends of the quota. Removes finished sends from the set of the quota, because the
+-- scripts that finish a send do not know the quota.
 local function unfinished_sends()
   for _, member in ipairs(redis.call('SMEMBERS', quota)) do
     if not (redis.call('ZSCORE', status_scheduled, member) or redis.call('ZSCORE', status_queued, member)

@@ -1,7 +1,7 @@
 --- Moves undecided sends from the finished set, where earlier builds stored them, to the undecided set.
--- Sends that changed since they were read are left unchanged.
+-- Undecided sends are accepted and unknown sends. Sends that changed since they were read are left unchanged.
 -- @key finished     Sorted set of finished sends by when they finished.
--- @key undecided    Sorted set of undecided sends by when they became that.
+-- @key undecided    Sorted set of undecided sends by when they became undecided.
 -- @arg send_prefix  Prefix of the keys of sends, in the slot of the keys.
 -- @args sends       Pairs of an id and a revision.
 -- @reply            1.

@@ -3,7 +3,7 @@
 -- @key expiring     Sorted set of sends by when they expire.
 -- @key lanes_since  Sorted set of sends by when they joined their lane, in ms.
 -- @arg max_age      Maximum time of a send in a lane, in ms.
--- @arg max_count    Maximum number of each.
+-- @arg max_count    Maximum number of sends of each kind.
 -- @arg send_prefix  Prefix of the keys of sends, in the slot of the keys.
 -- @reply            An array.
 -- @field now        The time in ms.
@@ -11,7 +11,8 @@
 --- @include "@platform/redis/lua/includes/now.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 
--- Maximum number of batches of `max_count` ids that are read, because all of them may be of an earlier run.
+-- Maximum number of batches of `max_count` ids that are read from each set. One batch may not be enough, because all
+-- its sends may be of an earlier run.
 local MAX_BATCHES = 4
 
 local now, sends, met = now_ms(), {}, {}

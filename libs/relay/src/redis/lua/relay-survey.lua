@@ -1,6 +1,7 @@
 --- Finds out when an account's sends next need work.
--- It also stores a new Redis run. Otherwise, an account without due sends would store the run, with a late start, only
--- when its next send is due. If Redis' clock was set back, it first brings forward lanes, look-ups and the probe.
+-- The script also stores a new Redis run and when it was noticed. Otherwise, the run of an account without due sends
+-- would be stored only when the next send is due. If Redis' clock was set back, the script first brings forward the
+-- times of lanes, of checks for the messages of sends, and of the probe.
 -- @key lanes_due    Sorted set of recipients by when their lane is due, in ms.
 -- @key confirms     Sorted set of accepted sends by when the next check for their message is due, in ms.
 -- @key scheduled    Sorted set of scheduled sends by their time.
@@ -13,7 +14,7 @@
 -- @key upstream     Hash of the outage, if there is one.
 -- @key latest_time  Latest known time in ms.
 -- @arg kept_ms      Maximum age of finished sends, in ms.
--- @arg max_count    Number of finished and undecided sends that are kept.
+-- @arg max_count    Maximum number of finished and undecided sends.
 -- @arg max_age      Maximum time of a send in a lane, in ms.
 -- @reply            An array of times from now in ms, each '' if there is no such work.
 -- @field lanes      When the first lane is due.

@@ -5,7 +5,7 @@
 -- @keys statuses       Sets of the sends of each status.
 -- @reply               An array.
 -- @field now           The time in ms.
--- @field since         When the send that waits longest joined its lane, in ms; the time if no send waits.
+-- @field since         When the send that waits longest joined its lane, in ms; the current time if no send waits.
 -- @field deepest       Number of sends in the longest lane.
 -- @field count         Number of lanes.
 -- @field due           Number of lanes that are due.

@@ -17,12 +17,12 @@
 -- @key status_before    Set of the sends of the status that the send had.
 -- @key status_after     Set of the sends of the status that the send gets.
 -- @key expiring         Sorted set of sends by when they expire.
--- @key undecided        Sorted set of undecided sends by when they became that.
+-- @key undecided        Sorted set of accepted and unknown sends by when they got that status.
 -- @key rows             Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @key row_order        Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_sends        Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @key row_words        Sorted set of search words, each followed by a zero byte and the id of a row.
--- @key row_revision     Latest revision of a row.
+-- @key row_revision     Latest revision that was assigned, over all rows of the account.
 -- @key numbers          Hash from a phone number to its most likely contact.
 -- @arg id               The send's id.
 -- @arg revision         Revision with which the send was read.

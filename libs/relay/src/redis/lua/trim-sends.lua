@@ -6,7 +6,7 @@
 -- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_sends       Hash from a phone number to the part of a row that the sends to it decide, as JSON.
 -- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
--- @key row_revision    Latest revision of a row.
+-- @key row_revision    Latest revision that was assigned, over all rows of the account.
 -- @key numbers         Hash from a phone number to its most likely contact.
 -- @arg send_prefix      Prefix of the keys of sends, in the slot of the keys.
 -- @arg awaiting_prefix  Prefix of the keys of the sets of sends that await a message of a recipient.
