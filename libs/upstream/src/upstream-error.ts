@@ -85,7 +85,7 @@ export class UpstreamIsTidingsError extends UpstreamError {
   constructor(readonly mayBeProcessed: boolean) {
     super(
       'UpstreamIsTidingsError',
-      'upstream is a Tidings gateway itself; its address must be that of the messaging service',
+      'upstream is itself a Tidings gateway; the upstream address must be that of the messaging service',
     );
   }
 }
@@ -124,7 +124,7 @@ export class TooManyLargeRepliesError extends UpstreamError {
  */
 export class UpstreamRequestNotSentError extends UpstreamError {
   constructor(options?: ErrorOptions) {
-    super('UpstreamRequestNotSentError', 'the request could not begin in time', options);
+    super('UpstreamRequestNotSentError', 'the request was not sent', options);
   }
 }
 

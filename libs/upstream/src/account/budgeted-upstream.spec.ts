@@ -31,7 +31,7 @@ let requests = 0;
 let asked: string[] = [];
 let outages: Map<string, Outage>;
 let begun: Outage[];
-/** What the request that revealed each outage, and each successful request, was for. */
+/** For each recorded outage, and for each recorded success: what the request was for. */
 let requestsOfOutages: (UnprobedRequest | undefined)[];
 let successes: UnprobedRequest[];
 let forbidden = 0;
@@ -65,7 +65,7 @@ const upstream: Upstream = {
 };
 const written = <T>(value: T): Promise<T> =>
   broken ? Promise.reject(new Error('Redis is away')) : Promise.resolve(value);
-/** Replaces the health in Redis. Contract tests prove the rules of the real one. */
+/** Replaces `RedisUpstreamHealth`, which contract tests check. */
 const health: UpstreamHealth = {
   outage: (account) => Promise.resolve(outages.get(account)),
   recordOutage: (account, kind, reason, request) => {
@@ -135,7 +135,7 @@ async function expectNoMoreRequests(by: BudgetedUpstream): Promise<void> {
 /** A token that does not expire. */
 const VALID: PostToken = () => Promise.resolve();
 
-/** Posts one send; to any address, unless one is given. */
+/** Posts one send. Any upstream address may receive the POST, unless `expectedAddress` is given. */
 const postOne = (by: BudgetedUpstream, token: PostToken = VALID, expectedAddress?: string): Promise<void> =>
   by.post('a', send, new TimeLimit(10_000), token, expectedAddress);
 
@@ -195,7 +195,7 @@ describe('requests for an account whose upstream is down', () => {
     await expectNoMoreRequests(one);
   });
 
-  it('are no longer sent after five failures; the outage is recorded with what the last of these requests was for, unless it was for the contact list, as probes are', async () => {
+  it('are no longer sent after five failures; the outage is recorded with the purpose of the last of these requests, or without a purpose if that request was for the contact list', async () => {
     const requestsOf = (one: BudgetedUpstream): Record<string, () => Promise<unknown>> => ({
       post: () => postOne(one),
       messages: () => one.listMessages('a', 'c', 1, 20, MORE),
@@ -454,7 +454,7 @@ describe('the budget of an account', () => {
     ['a poll', (one: BudgetedUpstream) => one.takeBudgetToken('a', MORE)],
     ['a send', (one: BudgetedUpstream) => one.takeBudgetToken('a', 'send')],
     [
-      'a send that took its token together with its mark',
+      'a send whose token was taken in the same step in which the send was marked',
       async () => {
         const renewals: BudgetTokenRenewal[] = [];
         const noting: Upstream = {
@@ -499,7 +499,7 @@ describe('the budget of an account', () => {
     ['lookup', 'send'],
     ['confirmation', 'read'],
   ] as const)(
-    'lets each request of a search (%s) wait for a token for longer than a send',
+    'lets each request of a look-up (%s) wait longer for a token than a send',
     async (purpose, kind) => {
       const one = make({
         ...budget,

@@ -70,7 +70,7 @@ describe('a circuit breaker', () => {
     await slow.answer();
   });
 
-  it('stays open if the reset is as of a time before it opened, and closes if it is as of a later time', async () => {
+  it('stays open if it is reset as of a time before it opened, and closes if it is reset as of a later time', async () => {
     const circuit = new CircuitBreaker();
     const before = performance.now();
     await refuse(circuit, FAILURES_UNTIL_BREAKER_OPENS);

@@ -48,7 +48,7 @@ export function isUpstreamDownError(error: unknown): boolean {
 
 /**
  * Returns true for an error that does not show whether upstream is running, because the request was not sent. This
- * includes errors that are no errors of upstream, such as those of the request budget and of Redis.
+ * includes errors that do not come from upstream, such as those of the request budget and of Redis.
  */
 function isNotSent(error: unknown): boolean {
   if (!(error instanceof UpstreamError)) return true;

@@ -22,7 +22,10 @@ interface WatchedRequest {
   isOwnFault?: (error: unknown) => boolean;
 }
 
-/** Watches the outcomes of requests, and records what they show: outages, refusals, and how much budget there is. */
+/**
+ * Watches the outcomes of requests, and records what they show: outages, refusals, and whether the budget must shrink
+ * or may grow.
+ */
 export class RequestWatcher {
   private readonly circuits = new LRUCache<string, CircuitBreaker>({ max: MAX_CIRCUITS });
 
@@ -46,7 +49,10 @@ export class RequestWatcher {
     this.circuitOf(account).reset(asOf);
   }
 
-  /** Makes a request through the account's circuit breaker, and records what its outcome shows. */
+  /**
+   * Makes a request through the account's circuit breaker. Records what the outcome shows about upstream: an outage,
+   * a refusal, or a change of the budget.
+   */
   async watch<T>(
     account: string,
     rate: number,
@@ -122,7 +128,10 @@ export class RequestWatcher {
     try {
       await write();
     } catch (error) {
-      this.logger.warn({ account, err: error }, 'could not store in Redis whether upstream is available');
+      this.logger.warn(
+        { account, err: error },
+        'could not store the outcome of a request to upstream in Redis',
+      );
     }
   }
 

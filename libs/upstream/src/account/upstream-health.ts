@@ -38,8 +38,9 @@ export interface UpstreamHealth {
    * Records an outage. Resolves to true if the outage is new. If an outage is already recorded, replaces its
    * reason. Also replaces its kind, unless the new kind is `away`.
    *
-   * An outage that begins soon after another one is a relapse, and each relapse lasts longer until its first probe. An
-   * outage after one of the kind `away` is no relapse if a request has succeeded since; see {@link recordSuccess}.
+   * An outage is a relapse if it begins soon after an outage that was of the kind `refused` or began with an
+   * {@link UnprobedRequest}. If such a request has succeeded meanwhile, the outage is no relapse; see
+   * {@link recordSuccess}. With each relapse in a row, the wait until the first probe is longer.
    * @param request what the last of the failed requests was for; absent for the contact list
    */
   recordOutage(
@@ -50,8 +51,8 @@ export interface UpstreamHealth {
   ): Promise<boolean>;
 
   /**
-   * Records that a request succeeded. If it shows that the last outage is really over, the next one is no relapse: a
-   * POST always does, a read of messages only if the outage did not begin with a POST.
+   * Records that a request succeeded. A successful POST shows that the last outage is really over. A successful read
+   * of messages shows this only if the outage did not begin with a POST. The next outage is then no relapse.
    * @param beganAt when the request began, by `performance.now()`
    */
   recordSuccess(account: string, request: UnprobedRequest, beganAt: number): Promise<void>;

@@ -80,8 +80,8 @@ export function toErrorOfExchange(error: unknown, exchange: FailedExchange): unk
     return new UpstreamUnreachableError(words, { cause: error });
   }
   if (timedOut) return new UpstreamTimeoutError(timeoutMs, { cause: error, hasBegun }, hintOf(received));
-  // A compressed body that ends too early was cut off by a lost connection, unless its end is known: HTTP clients then
-  // report a lost connection by another error.
+  // If a compressed body ends too early, the connection was lost. Exception: if the headers say where the body ends,
+  // HTTP clients report a lost connection by another error, so the body itself is invalid.
   if (isDecompressionError(error) && (exchange.hasKnownEnd === true || code !== 'Z_BUF_ERROR'))
     return new UpstreamReplyUnreadableError(`its body cannot be decompressed: ${reason}`, { cause: error });
   if (error instanceof Error && error.message.includes('maxContentLength')) {

@@ -160,7 +160,7 @@ class FreshExchange {
     let bytes = 0;
     return new Promise((resolve) => {
       body.on('error', (error) => {
-        // The text of an error reply is not needed to tell what its status means.
+        // The status of an error reply is enough, so the text of the reply may be missing.
         if (isDecompressionError(error) && !isRequired) resolve(Buffer.concat(chunks));
         else this.fail(error);
       });

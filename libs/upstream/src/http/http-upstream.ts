@@ -181,7 +181,10 @@ export class HttpUpstream implements Upstream {
   }
 }
 
-/** Returns the error reply whose body could not be decompressed: its status says enough. Undefined for other errors. */
+/**
+ * Returns the error reply whose body could not be decompressed, because the status of the reply is enough. Returns
+ * undefined for other errors.
+ */
 function errorReplyOf(error: unknown): AxiosResponse<string> | undefined {
   if (!isAxiosError<string>(error) || !isDecompressionError(error)) return undefined;
   const { response } = error;
@@ -266,6 +269,6 @@ function assertQueued(text: string): void {
     throw new UpstreamReplyUnreadableError('the reply to a send is not JSON', { cause: error });
   }
   if (!isRecord(body) || body.status !== 'queued') {
-    throw new UpstreamReplyUnreadableError('the reply to a send does not say that it is queued');
+    throw new UpstreamReplyUnreadableError('the reply to a send does not say that the send is queued');
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { JsonListScanner } from './json-list-scanner.js';
 
-/** Texts of quotes, backslashes and brackets, short ones and ones that are searched natively. */
+/** Texts with quotes, backslashes and brackets. Some are so long that the scanner uses a native search. */
 const text = fc
   .array(
     fc.oneof(

@@ -43,8 +43,8 @@ const BLANKS: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 /** An element of one of the lists in a reply. */
 export interface ScannedElement {
   /**
-   * Number of the list that contains the element. The lists that may be the wanted one are numbered from 0, in the order
-   * in which they begin.
+   * Number of the list that contains the element. The lists that may be the wanted list are numbered from 0, in the
+   * order in which they begin.
    */
   list: number;
   /**
@@ -58,23 +58,30 @@ export interface ScannedElement {
 
 /**
  * Finds the elements of the lists in a reply that arrives in chunks, and keeps only one element in memory. It looks
- * only at brackets, commas and quotes, so the callback must validate each element. Elements of a list that cannot be
- * the wanted one are dropped. At the end, it parses the text outside the lists, and rejects an incomplete reply.
+ * only at brackets, commas and quotes, so the callback must validate each element. The wanted list is the list of
+ * contacts or messages. Elements of a list that cannot be the wanted list are dropped. At the end, it parses the text
+ * outside the lists, and rejects an incomplete reply.
  */
 export class JsonListScanner {
   /**
-   * The text of the reply, in which the elements of each list are replaced by the number of the list, or by nothing if
-   * the list cannot be the wanted one. Example: `{"contacts":[0],"labels":[]}`. Only the first {@link aroundBytes} bytes
-   * are used.
+   * The text of the reply, in which the elements of each list are replaced by the number of the list, or by nothing
+   * if the list cannot be the wanted list. Example: `{"contacts":[0],"labels":[]}`. Only the first
+   * {@link aroundBytes} bytes are used.
    */
   private around = Buffer.alloc(INITIAL_AROUND_BYTES);
   private aroundBytes = 0;
-  /** Matches the text before a list that may be the wanted one, without trailing whitespace. */
+  /**
+   * Matches the quoted name of a field that may contain the list of contacts or messages, at the end of a text. The
+   * colon and the whitespace after the name must be removed from the text first.
+   */
   private readonly wantedField: RegExp;
-  /** Matches the name of the list's field in an object inside the reply, such as `data`. */
+  /**
+   * Matches the quoted name of the list's field, at the end of a text. Used for a list in an inner object of the reply,
+   * such as the object in the field `data`.
+   */
   private readonly wantedInnerField: RegExp;
   private readonly longestField: number;
-  /** True if the current list may be the wanted one. */
+  /** True if the current list may be the wanted list. */
   private isWanted = false;
   private lists = 0;
   private elements = 0;
@@ -94,7 +101,7 @@ export class JsonListScanner {
   /**
    * @param name name of the field that should contain the list; other usual names, such as `data`, are tried too
    * @param maxElements maximum number of elements in all lists of the reply together
-   * @param onElement receives each element of a list that may be the wanted one, as soon as the element is complete
+   * @param onElement receives each element of a list that may be the wanted list, as soon as the element is complete
    */
   constructor(
     private readonly name: string,

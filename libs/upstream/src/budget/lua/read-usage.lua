@@ -4,7 +4,7 @@
 -- @reply                      An array of numbers as text, in requests per second.
 -- @field allowed              Rate that the bucket grants.
 -- @field used                 Rate of recent use.
--- @field used_by_others       Rate of recent use by other requests than polls.
+-- @field used_by_others       Rate of recent use that leaves fewer tokens for the first requests of polls.
 -- @field available_for_polls  Requests per second available to polls.
 --- @include "includes/token-bucket.lua"
 

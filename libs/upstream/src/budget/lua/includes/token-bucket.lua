@@ -28,8 +28,8 @@
 -- - rate >= 1 / (1 - J) = 1.25: C = rate * (1 - J), g = 1 / rate. Then C + rate * (t + J) = rate * t + rate.
 -- - rate <= 1: C = 1. Any two requests have to arrive 1 / rate apart: g = 1 / rate + J.
 -- - between: C = 1. k + 1 grants take k * g seconds, and may arrive in k * g - J. With rate * t + rate >= k + 1 that
---   must be at least k / rate + 1 / rate - 1. k = 1 is the hardest case: g = 1 / rate + (J + 1 / rate - 1), which meets
---   both ends.
+--   must be at least k / rate + 1 / rate - 1. k = 1 is the hardest case: g = 1 / rate + (J + 1 / rate - 1). At the
+--   rates 1 and 1.25, this is the g of the two rules above.
 --
 -- Usable shares: five sixths of a rate of 1 per second, 96 % of a rate of 0.2, and all of a rate from 1.25 on. A
 -- returned token leaves the bucket no fuller than if the token had never been taken.
@@ -70,7 +70,7 @@ local function token_bucket(bucket, rate)
   b.floor = math.min(b.floor_capacity, tonumber(state[2] or b.floor_capacity) + since / b.gap / 5)
   b.credit, b.deep_share = tonumber(state[5] or 0), tonumber(state[9] or TOKEN_DEEP_SHARE)
   local faded = 0.5 ^ (math.max(b.now - tonumber(state[8] or b.now), 0) / TOKEN_HALF_LIFE_MS)
-  -- Limited to the present rate: use under a higher rate does not predict the use of this one.
+  -- Limited to the present rate: use under a higher rate does not predict the use under this rate.
   local at_rate = TOKEN_HALF_LIFE_MS / 1000 / math.log(2) / b.gap
   b.all, b.other = tonumber(state[6] or 0) * faded, math.min(tonumber(state[7] or 0), at_rate) * faded
   return b
