@@ -76,8 +76,8 @@ export class JsonListScanner {
    */
   private readonly wantedField: RegExp;
   /**
-   * Matches the quoted name of the list's field, at the end of a text. Used for a list in an inner object of the reply,
-   * such as the object in the field `data`.
+   * Matches the quoted name of the list's field, at the end of a text. Used for a list in an inner object of the
+   * reply, such as the object in the field `data`.
    */
   private readonly wantedInnerField: RegExp;
   private readonly longestField: number;

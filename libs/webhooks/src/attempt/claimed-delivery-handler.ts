@@ -14,7 +14,10 @@ import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
  */
 export const MAX_HINT_DELAY_MS = 60_000;
 
-/** Makes one attempt of a claimed delivery, and does what follows from its result. */
+/**
+ * Makes one attempt of a claimed delivery and records it. Depending on the result, disables the endpoint or wakes a
+ * worker for the retry.
+ */
 export class ClaimedDeliveryHandler {
   private readonly recorder: AttemptRecorder;
 

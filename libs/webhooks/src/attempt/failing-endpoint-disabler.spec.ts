@@ -34,7 +34,7 @@ async function isDisabled(minutesAgo: number, disableAfterMs = 120 * HOUR): Prom
     { id: 'e', url: 'https://e' },
     {
       ...{ id: 'd', claimId: 'c', endpointId: 'e', url: 'https://e', eventId: 'v' },
-      // A replay began the attempts anew after the first of the stored ones.
+      // The first stored attempt was made before a replay, which restarted the retry schedule.
       ...{ defaultConcurrency: 20, attempts: 1, body: '{}' },
     },
     {

@@ -12,9 +12,10 @@ import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 const RECORD_RETRY_MS = 250;
 
 /**
- * Time for which the attempts of a delivery itself must have failed until it disables its endpoint, in milliseconds. An
- * endpoint that gets few events may have failed long ago and may be restarting now, so that the next retry succeeds.
- * The time is far shorter than the retry schedule: the event of a delivery may leave the log before its last retry.
+ * Time for which the attempts of one delivery must have failed before this delivery can disable its endpoint, in
+ * milliseconds. Otherwise, an endpoint with few events could be disabled although its next retry would succeed: its
+ * previous failure may be days ago, and it may only be restarting now. The time is far shorter than the retry
+ * schedule, because an event may be deleted from the log before the last retry of its delivery.
  */
 const MIN_OWN_FAILURE_MS = 3_600_000;
 
@@ -34,7 +35,7 @@ export class FailingEndpointDisabler {
    * for example disabled and enabled again, the reply may no longer be true. The endpoint then stays enabled, and the
    * returned decision is to retry the delivery at once.
    * @param decision the decision after the attempt
-   * @param until when to stop trying while Redis fails, by `performance.now()`
+   * @param until time after which a failed try is not repeated, by `performance.now()`
    */
   async disableGone(
     account: string,
@@ -55,9 +56,9 @@ export class FailingEndpointDisabler {
   }
 
   /**
-   * Disables an endpoint whose attempts have all failed for too long, and ends its pending deliveries; also ends those of
-   * an endpoint that {@link disableGone} disabled. A failure is only logged, because the attempt is recorded: the next
-   * failed attempt, or a periodic task, does the rest.
+   * Disables an endpoint whose attempts have all failed for too long, and ends its pending deliveries. Also ends the
+   * pending deliveries of an endpoint that {@link disableGone} disabled. An error is only logged, because the attempt
+   * is already recorded. The next failed attempt, or a periodic task, tries again.
    */
   async endIfFailing(
     account: string,

@@ -178,8 +178,8 @@ export interface DeliveryStore {
    * Stores new deliveries. A new delivery is due at once, except at an ordered endpoint that has a pending delivery
    * of an earlier event of the same contact. Skips deliveries that already exist, and deliveries to removed
    * endpoints. If an endpoint is disabled or its backlog is full, its delivery is not stored. Instead, the event is
-   * recorded in the newest of the endpoint's gaps: the ranges of the log that it missed. If the backlog was full,
-   * {@link DeliveryStore.refill} creates the delivery later.
+   * recorded in the newest of the endpoint's gaps: the ranges of the log that the endpoint missed. If the backlog was
+   * full, {@link DeliveryStore.refill} creates the delivery later.
    * @param reader lease under which the events were read from the log, if any
    * @throws {EventLogReaderLeaseLostError} if the lease belongs to another process
    */

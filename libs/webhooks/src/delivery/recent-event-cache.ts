@@ -50,7 +50,7 @@ export class RecentEventCache {
       if (stretch === undefined) this.stretches.set(account, { after: ms - 1, until: ms });
       else stretch.until = Math.max(stretch.until, ms);
       this.remove(keyOf(account, event.id));
-      // The data is also part of the content, once the event is delivered.
+      // Count the data twice, because `content` also contains it after the event is first delivered.
       const size = 2 * event.data.length + OVERHEAD;
       this.events.set(keyOf(account, event.id), { account, ms, size, event });
       this.size += size;

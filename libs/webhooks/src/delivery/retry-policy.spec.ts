@@ -43,7 +43,7 @@ describe('the decision after an attempt of a delivery', () => {
     ]);
   });
 
-  it('is final failure for status 410, even if the schedule has waits left', () => {
+  it('is the final failure for status 410, even if the schedule has waits left', () => {
     expect(decideNextDeliveryStep(policy, 1, outcome(410), now).kind).toBe('gone');
     expect(decideNextDeliveryStep(policy, 1, outcome(410, { error: 'body cut' }), now).kind).toBe('gone');
   });

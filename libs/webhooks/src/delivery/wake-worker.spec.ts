@@ -6,7 +6,7 @@ import { tryToWakeWorker } from './wake-worker.js';
 it.each([
   [['whk_1'], { endpointId: 'whk_1' }],
   [['whk_1', 'whk_2'], { endpoints: 2 }],
-])('a wake-up that fails is logged with its endpoint, or with their number: %j', async (ids, fields) => {
+])('a failed wake-up is logged with the id or the number of its webhooks: %j', async (ids, fields) => {
   const logger = createLogger('test', 'silent');
   const warn = jest.spyOn(logger, 'warn');
   const error = new Error('Redis does not answer');

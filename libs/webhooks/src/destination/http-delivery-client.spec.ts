@@ -71,7 +71,7 @@ describe('a request to a receiver', () => {
     });
   });
 
-  it('returns the first Retry-After if the reply has two, for example one of a proxy', async () => {
+  it('returns the first Retry-After if the reply has two, for example because a proxy added one', async () => {
     const { port } = await receiver((_, response) => {
       response.setHeader('retry-after', ['60', '5']).writeHead(429).end();
     });
@@ -90,7 +90,7 @@ describe('a request to a receiver', () => {
     const { port, seen } = await receiver((_, response) => response.end('ok'));
     const { now } = Date;
     const client = clientFor(LOOPBACK, () => {
-      // The timers of a suspended machine stand still, but its wall clock runs on.
+      // While a machine is suspended, its timers do not advance, but its wall clock does.
       jest.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
       return Promise.resolve(['127.0.0.1']);
     });

@@ -11,7 +11,7 @@ const IDLE_TIMEOUT_MS = 4_000;
 /** Max size of the headers of a reply, in bytes. */
 export const MAX_HEADER_BYTES = 16_384;
 
-/** What opens the connections of a pool. */
+/** What a pool needs to open connections. */
 export interface GuardedConnections {
   guard: DestinationGuard;
   resolve: Resolver;

@@ -4,8 +4,8 @@ import { withDeadline } from '#platform';
 import { HostsFile } from './hosts-file.js';
 
 /**
- * Returns the IP addresses of a host name, at least one; without those of an address family whose query gets no answer
- * in time. Rejects if the name has no address.
+ * Returns the IP addresses of a host name: at least one. If the DNS query for one address family (IPv4 or IPv6) gets
+ * no answer in time, the addresses of this family are missing. Rejects if the name has no address.
  */
 export type Resolver = (hostname: string) => Promise<string[]>;
 
@@ -13,7 +13,7 @@ export type Resolver = (hostname: string) => Promise<string[]>;
 const DNS_TRY_MS = 1_000;
 /** Max number of queries to a DNS server for one name. */
 const DNS_TRIES = 3;
-/** Time that the query for one address family gets once the other has an answer, in milliseconds. */
+/** Max wait for the other DNS query (IPv4 or IPv6) after the first of the two has an answer, in milliseconds. */
 const OTHER_FAMILY_MS = 1_000;
 /** Timeout of resolving a host name from all sources together, in milliseconds. */
 const NAME_TIMEOUT_MS = 8_000;

@@ -28,8 +28,8 @@ export class SingleEventDeliverer {
   /**
    * Delivers an event to an endpoint now: for the first time, or again. The endpoint's filter is ignored, because the
    * caller chose the event. A pending delivery becomes due now; a finished delivery restarts its retry schedule.
-   * @throws {WebhookStateConflictError} if the endpoint is disabled, has too many pending deliveries, or is ordered and
-   * has not got earlier events yet
+   * @throws {WebhookStateConflictError} if the endpoint is disabled, if it has too many pending deliveries, or if it
+   * is ordered and this or an earlier event has no delivery yet
    */
   async deliver(account: string, endpointId: string, eventId: string): Promise<RequestedDelivery> {
     const endpoint = await this.endpoints.find(account, endpointId);
@@ -47,7 +47,7 @@ export class SingleEventDeliverer {
         throw createBacklogFullError();
       case 'waiting':
         throw new WebhookStateConflictError(
-          'The webhook is ordered, and this or an earlier event has not become a delivery yet. An event that matches the filter of the webhook is delivered in its turn. Request the delivery of another event again later.',
+          'The webhook is ordered, and this or an earlier event has no delivery yet. If this event matches the filter of the webhook, it is delivered in its turn. Otherwise, request the delivery again later.',
         );
       case 'due': {
         await tryToWakeWorker(this.jobs, this.logger, account, [endpointId]);

@@ -28,7 +28,7 @@ export function describeInvalidHeaders(headers: unknown): string | undefined {
   }
   const entries = Object.entries(headers as Record<string, unknown>);
   if (entries.length > MAX_CUSTOM_HEADERS)
-    return `must be at most ${MAX_CUSTOM_HEADERS} headers; remove some`;
+    return `must contain at most ${MAX_CUSTOM_HEADERS} headers; remove some`;
   const seen = new Set<string>();
   for (const [name, value] of entries) {
     const fault = headerError(name, value);

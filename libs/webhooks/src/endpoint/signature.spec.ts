@@ -41,8 +41,10 @@ describe('the signature of a delivery', () => {
     expect(verify('evt_1', now + 1, body)).toThrow();
     expect(verify('evt_1', now, `${body} `)).toThrow();
   });
+});
 
-  it('is made with a secret of 32 random bytes', () => {
+describe('a signing secret', () => {
+  it('has 32 random bytes', () => {
     const secret = generateSigningSecret();
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(generateSigningSecret()).not.toBe(secret);

@@ -29,7 +29,7 @@ export const failPendingDeliveriesScript = LuaScript.from(
 export const listDeliveriesScript = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
 /** Lists the deliveries of one event, newest first. */
 export const listEventDeliveriesScript = LuaScript.from(import.meta.url, 'lua/list-event-deliveries.lua');
-/** Lists the endpoints with due deliveries. */
+/** Lists the endpoints that need work, for example because deliveries are due. */
 export const listEndpointsWithDueDeliveriesScript = LuaScript.from(
   import.meta.url,
   'lua/list-due-endpoints.lua',

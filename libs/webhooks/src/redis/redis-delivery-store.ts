@@ -203,7 +203,7 @@ interface ClaimReply {
 /**
  * The fields of one delivery in the reply of `claim-deliveries.lua`. `body`: the body of the delivery's requests if an
  * older build stored the body, otherwise ''. `entry`: the event's entry in the event log; '' if `body` is not '', or if
- * this process can take the entry from its own cache of recent entries.
+ * the event is in the period that this process has cached.
  */
 type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry | ''];
 

@@ -16,7 +16,7 @@ const stored = (cipher: SecretCipher): StoredEndpoint => ({
   sealedHeaders: encryptHeaders({ a: 'b' }, ID, cipher),
 });
 
-it('headers of a webhook that cannot be decrypted are logged once, and again if they could be decrypted meanwhile', async () => {
+it('a webhook whose headers cannot be decrypted is logged once, and logged again if the headers could be decrypted in between', async () => {
   let kept = stored(OTHER_CIPHER);
   let lines = 0;
   const manager = new EndpointManager(

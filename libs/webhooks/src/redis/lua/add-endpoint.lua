@@ -1,4 +1,4 @@
---- Adds an endpoint. The events recorded before become its first gap.
+--- Adds an endpoint. The events that were recorded before become the endpoint's first gap.
 -- @key webhooks       Hash of the account's endpoints.
 -- @key log_counters   Hash of the log's counters.
 -- @key gaps           List of the endpoint's gaps.

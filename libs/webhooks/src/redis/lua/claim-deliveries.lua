@@ -6,8 +6,8 @@
 -- @arg max_count      Maximum number of deliveries.
 -- @arg lease_ms       Duration of the lease in ms.
 -- @arg claim          Id of the claim.
--- @arg known_after    The caller has the events whose positions begin with a time in ms after this one ...
--- @arg known_until    ... and not after this one. The reply leaves out their entries.
+-- @arg known_after    Start of the period whose events the caller has cached, exclusive, in ms.
+-- @arg known_until    End of this period, inclusive, in ms. The reply leaves out the log's entries of these events.
 -- @reply              An array, or nil if the endpoint is removed or disabled.
 -- @field stored       The endpoint as it is stored.
 -- @field more         1 if more deliveries could be claimed, else 0.
@@ -20,10 +20,11 @@
 --- @include "@events/lua/includes/entry-bytes.lua"
 --- @include "@events/lua/includes/logged-event.lua"
 
--- Size of the log's entries, in bytes, above which no further delivery is claimed: Redis runs nothing else meanwhile.
+-- Size of the log's entries, in bytes, above which no further delivery is claimed, so that Redis is not blocked for
+-- long.
 local MAX_BYTES = 2000000
--- A repeated claim finds its deliveries only among this number of deliveries under way: the newest. Any other
--- delivery waits until its lease ends.
+-- Maximum number of deliveries under way, newest first, that a repeated claim examines to find its own. A delivery that
+-- it does not find waits until its lease ends.
 local MAX_TAKEN_BACK = 100
 
 local default, room, lease = tonumber(default_slots), tonumber(max_count), tonumber(lease_ms)
@@ -51,7 +52,8 @@ local tokens, filled_at = tokens_of(endpoint, record)
 local count, claimed, reply = math.min(free, room, math.floor(tokens)), 0, {stored, 0, 0, 0, 0}
 if count > 0 and open_from(endpoint, record) <= NOW then
   local ids = redis.call('ZRANGEBYSCORE', due(endpoint), '-inf', whole(NOW), 'LIMIT', 0, whole(count))
-  -- A full Redis accepts all writes of a script whose first write is a removal. The first delivery is always taken.
+  -- A full Redis accepts all writes of a script whose first write is a removal. The first due delivery is always
+  -- removed from the set, so this removal can come first.
   if ids[1] then redis.call('ZREM', due(endpoint), ids[1]) end
   local ends_at, leases, taken, bytes = whole(NOW + lease), {}, {}, 0
   for i, id in ipairs(ids) do

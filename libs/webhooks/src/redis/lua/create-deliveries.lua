@@ -15,7 +15,8 @@
 if lease ~= '' and not renew_reader_lease(lease, token, lease_ms) then return 0 end
 local events = tonumber(event_count)
 
--- Reads once whether a gap of the endpoint takes its events, and closes a gap that was open while it was disabled.
+-- Reads, once per endpoint, whether new events extend its gap. Closes the gap that was open while the endpoint was
+-- disabled.
 local function prepare(endpoint, it)
   if it.max then return end
   keep_older_builds_off(endpoint)

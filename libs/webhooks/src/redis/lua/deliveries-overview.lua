@@ -9,7 +9,7 @@
 -- @field count          Number of endpoints.
 -- @field disabled       Number of disabled endpoints.
 -- @field due            Number of endpoints with due deliveries.
--- @field oldest_due_ms  Time for which the longest-waiting of these deliveries could have been attempted, in ms.
+-- @field oldest_due_ms  Time for which the longest-waiting due delivery could have been attempted, in ms.
 --                       A delivery cannot be attempted during a pause of its endpoint or above its rate limit.
 -- @field oldest_waiting_ms  Age of the oldest event that waits for room in the backlog of an enabled endpoint, in ms.
 -- @field disabled_by_failure  Number of endpoints that Tidings disabled.

@@ -1,5 +1,5 @@
 --- Reads the times at which the next tasks of an account's deliveries are due.
--- If Redis' clock was set back, it first brings forward what waits.
+-- If Redis' clock was set back, the script first brings forward the stored times.
 -- @key webhooks      Hash of the account's endpoints.
 -- @key agenda        Sorted set of endpoints by when their next task is due, in ms.
 -- @key finished      Sorted set of finished deliveries by when they finished, in ms.

@@ -1,4 +1,4 @@
---- Reads how deliveries to endpoints go.
+--- Reads the health of endpoints: failures and successes, pauses, and what waits.
 -- @key webhooks    Hash of the account's endpoints.
 -- @arg base        Prefix of the account's keys.
 -- @args endpoints  Ids of the endpoints.

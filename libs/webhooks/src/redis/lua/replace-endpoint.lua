@@ -36,7 +36,7 @@ redis.call('HSET', filters, id, bytes)
 change_revision(revision)
 redis.call('HSET', webhooks, id, replacement)
 redis.call('ZADD', agenda, 0, id)
--- Failures and pauses of another URL or of the time before do not count.
+-- Failures and pauses from before this change do not count for the new pace.
 if resets_pace == '1' then
   local failing, recovering = unpack(redis.call('HMGET', speed, 'failingSince', 'recovering'))
   redis.call('DEL', speed)

@@ -7,7 +7,7 @@
 --                     duration in ms, new status of the delivery, time until the next attempt in ms if that is
 --                     'pending', part of that time which the receiver requested in ms or 0, why the delivery failed
 --                     if it did, '1' to reduce the endpoint's concurrency, pause of the endpoint in ms, and URL that
---                     was called. Those of one endpoint are together, in the order in which they ended.
+--                     was called. Attempts of one endpoint follow each other, in the order in which they ended.
 -- @reply              For each attempt two numbers: the time since the first of the endpoint's consecutive failures in
 --                     ms, or -1 if the claim has ended and nothing is recorded; and 1 if this is the endpoint's last
 --                     attempt here and more of its deliveries can be claimed or must end, else 0.
@@ -43,7 +43,7 @@ local function record_attempt(it, first)
   local key = delivery(id)
   local claimed_by, number, lane, position = unpack(redis.call('HMGET', key, 'claim', 'attempts', 'lane', 'position'))
   if claimed_by ~= claim then return -1 end
-  -- A full Redis accepts all writes of a script whose first write is a removal. Attempts that were made are recorded.
+  -- A full Redis accepts all writes of a script whose first write is a removal. So the attempts are recorded even then.
   if not has_written then redis.call('ZREM', inflight(endpoint), id) end
   has_written = true
   number = number + 1
@@ -70,7 +70,7 @@ local function record_attempt(it, first)
       finish(endpoint, id, status, reason)
     end
   end
-  -- A late attempt at the former URL says nothing about the endpoint's URL of today.
+  -- An attempt at a former URL says nothing about the endpoint's current URL.
   if not it.record or it.record.url ~= url then return 0 end
   if status == 'succeeded' then it.has_worked = true end
   return adapt_pace(it, status, duration, slows_down, hold_ms)

@@ -32,14 +32,14 @@ local function behind(endpoint)
   return string.match(redis.call('LINDEX', gaps(endpoint), -1) or '', '^(%S+) (%S+) behind$')
 end
 
--- Returns the time in ms of the first of these events, or nil.
+-- Returns the time in ms of the first event that still has to become a delivery, or nil.
 local function behind_since(endpoint)
   local from = behind(endpoint)
   return from and tonumber(string.match(from, '^%d+'))
 end
 
--- Returns the time from which such events may become deliveries, or nil if an attempt has to end first; and their
--- maximum number.
+-- Returns the time from which events without a delivery may become deliveries, or nil if an attempt has to end first.
+-- Also returns the maximum number of these deliveries.
 local function refill_from(endpoint)
   if not behind(endpoint) then return nil, 0 end
   local max, pending = max_pending(endpoint), pending_at(endpoint)

@@ -1,6 +1,6 @@
 --- Creates deliveries, and restarts finished deliveries.
--- A script often makes many deliveries of few endpoints pending. What it writes once for each of their sorted sets is
--- collected, and `write_pending` writes it at the end of the script.
+-- A script often makes many deliveries of few endpoints pending. The new entries of each sorted set are collected, and
+-- `write_pending` writes them together at the end of the script.
 --- @include "deliveries.lua"
 --- @include "gaps.lua"
 --- @include "@events/lua/includes/renew-reader.lua"

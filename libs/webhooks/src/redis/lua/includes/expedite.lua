@@ -1,13 +1,16 @@
 --- Expedites deliveries that wait for their next attempt: on request, or because their endpoint has recovered.
 -- A success after at least five seconds with only failures shows that the endpoint has recovered. (An endpoint where
 -- some deliveries fail and others succeed was never down.) This success and each later one expedite only a few failed
--- deliveries, so that the receiver is not overloaded. `recovering`, in the hash of the endpoint's pace, means that
--- more deliveries may wait: it is the due time in ms at which the last success stopped, from which the next one
--- continues, so that deliveries that may not be expedited do not hide those behind them. After another outage, a
--- success begins with the earliest again, as after a change of the URL during an outage, which writes 0. (Older builds
--- write 1.) A delivery that fails for its own reason must not use up its retry schedule in this way, so each delivery
--- is expedited only a few times (counted in `hurried`). No success makes a delivery due before the time that the
--- receiver requested by `Retry-After` (`notBefore`).
+-- deliveries, so that the receiver is not overloaded.
+--
+-- The field `recovering` of the endpoint's pace exists while more deliveries may wait. It is the due time in ms at
+-- which the last success stopped, and the next success continues from there. Otherwise, deliveries that may not be
+-- expedited would hide those behind them. After another outage, a success begins with the earliest delivery again. The
+-- same is true after a change of the URL during an outage, which writes 0. (Older builds write 1.)
+--
+-- A delivery that fails for a reason of its own must not use up its retry schedule at once. Each delivery is therefore
+-- expedited only a few times (counted in `hurried`). No success makes a delivery due before the time that the receiver
+-- requested by `Retry-After` (`notBefore`).
 --- @include "delivery-keys.lua"
 --- @include "lanes.lua"
 --- @include "pace.lua"
@@ -60,7 +63,8 @@ local function expedite_failed(endpoint, from)
     redis.call('HDEL', pace(endpoint), 'recovering')
     return
   end
-  -- More deliveries may be due at the same time as the last one, unless a whole window was.
+  -- More deliveries may be due at the same time as the last one. If all examined deliveries were due at this time and
+  -- none was expedited, the next success continues after it.
   if last == from and moved == 0 then last = last + 1 end
   redis.call('HSET', pace(endpoint), 'recovering', whole(last))
 end

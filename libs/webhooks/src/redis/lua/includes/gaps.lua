@@ -5,8 +5,8 @@
 -- repeat deliveries of events between them, but misses none.
 --
 -- The deliveries that were pending when the endpoint was disabled also widen the `open` range, because retention may
--- remove their records before the events. A replay then may repeat the delivery of an event between them that was
--- delivered before, once retention has removed the record of that, too.
+-- remove their records before the events. If retention has also removed the record of a delivered event between them,
+-- a replay may deliver this event again.
 
 local MAX_GAPS = 100
 
@@ -28,7 +28,8 @@ local function push_gap(gaps, gap)
   end
 end
 
--- Adds an event to the newest gap of a disabled endpoint. What the backlog had no room for is in the same gap.
+-- Adds an event to the newest gap of a disabled endpoint. The events for which the backlog had no room are in the same
+-- gap.
 local function widen_gap(gaps, position)
   local from, to, mark = string.match(redis.call('LINDEX', gaps, -1) or '', '^(%S+) (%S+) (%l+)$')
   if not from then return push_gap(gaps, position .. ' ' .. position .. ' open') end

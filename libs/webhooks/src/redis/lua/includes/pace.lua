@@ -22,7 +22,7 @@ local function exact_now()
   return time[1] * 1000 + time[2] / 1000
 end
 
--- Returns the number of attempts that the rate limit allows now, and the time for which this is true.
+-- Returns the number of attempts that the rate limit allows now, and the current time in ms with a fraction.
 local function tokens_of(endpoint, record)
   local rate, at = record.rateLimitPerSecond, exact_now()
   if type(rate) ~= 'number' then return math.huge, at end
