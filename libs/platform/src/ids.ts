@@ -5,7 +5,9 @@ export type IdPrefix = 'snd' | 'whk' | 'blb' | 'req' | 'aud';
 
 const BYTES_OF_AN_ID = 16;
 
-/** Random bytes for the next ids. One request for the bytes of many ids costs no more than one for a single id. */
+/**
+ * Random bytes for the next ids. They are requested for many ids at once, because this costs no more than for one id.
+ */
 const pool = Buffer.alloc(BYTES_OF_AN_ID * 256);
 let used = pool.length;
 
@@ -13,7 +15,10 @@ let used = pool.length;
 const PROCESS_PREFIX = randomBytes(10).toString('hex');
 let returned = 0;
 
-/** Returns a short text that no process has returned before. The text is not secret, because it can be guessed. */
+/**
+ * Returns a short text that no process has returned before. The text can be guessed, so it must not serve as a
+ * secret.
+ */
 export function uniqueString(): string {
   returned += 1;
   return `${PROCESS_PREFIX}${returned.toString(36)}`;

@@ -3,8 +3,8 @@
  *
  * | | |
  * |---|---|
- * | `calls/`       | how calls are intercepted, observed, joined into batches, and skipped while an earlier one runs |
- * | `environment/` | environment variables, read and checked once |
+ * | `calls/`       | calls: intercept, observe, join into batches, skip while an earlier call runs |
+ * | `environment/` | environment variables: read and check them once |
  * | `log/`         | the logger; selection of the parts of an error that may be logged; truncation of long texts |
  * | `process/`     | start and stop of a process, its address, readiness, version and instance |
  * | `queue/`       | names and payloads of queues, and the agendas that say what is due |

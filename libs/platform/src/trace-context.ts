@@ -1,8 +1,8 @@
 /**
  * The position in a trace as text: the value of the W3C header `traceparent`, for example
- * `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`. Its parts are the version, the id of the trace, the id of
- * the parent span, and flags. A context is stored with a send or an event, so that other processes
- * continue the trace.
+ * `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`. The parts are the version, the id of the trace, the id
+ * of the parent span, and flags. A context is stored with a send or an event, so that other processes continue the
+ * trace.
  */
 export type TraceContext = string;
 

@@ -1,6 +1,6 @@
 /**
- * Returns a function that runs `call`, unless its previous run has not ended. Timers use it for commands to Redis: while
- * Redis is away, a `patient` connection keeps each command in memory until Redis is back.
+ * Returns a function that runs `call`, but does nothing while the previous run is still in progress. Timers use it
+ * for commands to Redis: while Redis is unreachable, a `patient` connection keeps each command in memory.
  */
 export function skipWhileRunning(call: () => Promise<unknown>): () => Promise<void> {
   let isRunning = false;

@@ -28,7 +28,7 @@ const INTRODUCTION = `# Configuration
 
 Every process reads its environment once, at start. If a value is missing or invalid, the process prints one line per fault (name, problem, example) and exits with status 78. An empty variable counts as not set. Secrets are never logged.
 
-A variable that is not in these tables but looks like one of them, such as \`UPSTEAM_BASE_URL\`, has no effect. At start, the gateway and worker log a warning with its name and the most similar known name. Under Docker Compose, nothing warns: only known names are passed on from \`.env\` to the containers.
+A variable that is not in these tables but looks like one of them, such as \`UPSTEAM_BASE_URL\`, has no effect. At start, the gateway and worker log a warning with its name and the most similar known name. Under Docker Compose, there is no warning: only known names are passed on from \`.env\` to the containers.
 
 \`npm start\` sets everything that has no default; with your own \`UPSTREAM_BASE_URL\`, set \`UPSTREAM_API_KEY\` too. Under Docker Compose every variable of these tables can be set in \`.env\`, except \`HOST\`, \`WORKER_HOST\` and \`WORKER_PORT\`, which the image or the compose file sets; \`PORT\` is the published port.`;
 

@@ -63,11 +63,11 @@ export class CommonEnvironment extends SecretsEnvironment {
   @Description('API key of the account `default` at its messaging service.')
   @SentHeaderSecret('the-key-of-your-account')
   UPSTREAM_API_KEY!: string;
-  @Description('Deadline of one complete exchange with upstream, including its bodies.')
+  @Description('Time that upstream may take for one request and its whole reply.')
   @Integer(10_000, 1)
   UPSTREAM_TIMEOUT_MS = 10_000;
   @Description(
-    'Request budget of one account over all processes: in any t seconds at most rate × t + max(rate, 1) requests leave. Sends and their look-ups take precedence over reads of callers, and these over polls, which always get a fifth.',
+    'Request budget of one account over all processes: in any t seconds at most rate × t + max(rate, 1) requests are sent. Sends and their look-ups take precedence over reads of callers, and reads of callers over polls. Polls always get a fifth of the budget.',
   )
   @DecimalNumber(10, 0.01, 1_000_000)
   UPSTREAM_REQUESTS_PER_SECOND = 10;
@@ -88,8 +88,8 @@ export class CommonEnvironment extends SecretsEnvironment {
   @BlobStoreLocation()
   BLOB_STORE: BlobLocation = { kind: 'file', directory: '.data/blobs' };
   /**
-   * The S3 client itself reads `AWS_ENDPOINT_URL_S3` and `AWS_ENDPOINT_URL` from the environment. Tidings declares the
-   * two variables only to validate them, and to know whether one of them is set.
+   * The S3 client itself reads `AWS_ENDPOINT_URL_S3` and `AWS_ENDPOINT_URL` from the environment. Tidings declares
+   * the two variables only to validate them, and to find out whether one of them is set.
    */
   @Description('Address of an S3 server other than Amazon’s. The bucket name is then part of the path.')
   @HttpAddress('https://s3.example.com')
@@ -103,7 +103,7 @@ export class CommonEnvironment extends SecretsEnvironment {
   @OneOf('on', 'off')
   CONVERSATIONS: 'on' | 'off' = 'on';
   @Description(
-    'Networks that may read `/metrics`. A request with a header of a proxy, such as `X-Forwarded-For`, does not count as from its network, so a proxy on the same machine must add one.',
+    'Networks that may read `/metrics`. For a request with a header that proxies add, such as `X-Forwarded-For`, the network does not count. A proxy on the same machine must therefore add such a header.',
   )
   @IpNetworks('10.0.0.0/8,fd00::/8')
   METRICS_ALLOW_NETWORKS: Network[] = parseNetworks('127.0.0.0/8,::1/128');
@@ -192,7 +192,9 @@ export class WorkerEnvironment extends CommonEnvironment {
   @Integer(300_000, 10)
   @NotBelowVariable('POLL_MIN_INTERVAL_MS')
   POLL_MAX_INTERVAL_MS = 300_000;
-  @Description('Time for which changes of a message’s flags are looked up.')
+  @Description(
+    'Time after a message’s timestamp during which Tidings checks whether the flags of the message have changed.',
+  )
   @Integer(72, 0, 8_760)
   POLL_SETTLE_HOURS = 72;
   @Description(
@@ -244,12 +246,12 @@ export class WorkerEnvironment extends CommonEnvironment {
   @Integer(168, 1, 87_600)
   SEND_RETENTION_HOURS = 168;
   @Description(
-    'Max number of finished, `accepted` and `unknown` sends that are kept per account. Finished ones are removed first, the oldest first. The event of the others is emitted once more before they are removed.',
+    'Max number of finished, `accepted` and `unknown` sends that are kept per account. Finished sends are removed first, the oldest first. Before an `accepted` or `unknown` send is removed, its event is emitted once more.',
   )
   @Integer(1_000_000, 1)
   SEND_RETENTION_MAX = 1_000_000;
 
-  @Description('Deadline of one delivery attempt, including its bodies.')
+  @Description('Time limit of one delivery attempt, including the whole response.')
   @Integer(15_000, 1)
   WEBHOOK_TIMEOUT_MS = 15_000;
   @Description(

@@ -11,17 +11,18 @@ export type RedisAddress =
   | { kind: 'cluster'; nodes: RedisNode[]; username?: string; password?: string };
 
 /**
- * Parses `redis://host:port/database`, the same with `rediss:`, `redis-sentinel://[user:password@]host:port,host:port/name` or
+ * Parses `redis://[user:password@]host:port/database` (or `rediss:`, for TLS),
+ * `redis-sentinel://[user:password@]host:port,host:port/name` or
  * `redis-cluster://[user:password@]host:port,host:port`.
- * @throws {Error} on any other text.
+ * @throws {Error} for any other text
  */
 export function parseRedisAddress(text: string): RedisAddress {
   if (/^rediss?:\/\/./.test(text)) {
     const { hostname, username, password, pathname, searchParams } = new URL(text);
     if (hostname === '') throw new Error('no host');
     const database = pathname.slice(1) || (searchParams.get('db') ?? '');
-    if (!/^\d*$/.test(database)) throw new Error('the database is no number');
-    // The Redis client decodes both, and throws an error that does not name the variable.
+    if (!/^\d*$/.test(database)) throw new Error('the database is not a number');
+    // The Redis client would decode both later, and would throw an error that does not name the environment variable.
     for (const part of [username, password]) decodeURIComponent(part);
     return { kind: 'standalone', url: text };
   }

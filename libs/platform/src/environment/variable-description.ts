@@ -6,7 +6,7 @@ export interface VariableDescription {
   meaning: string;
   /** Name of another variable. The value of the described variable must not be below the value of the other. */
   notBelow?: string;
-  /** Whether nobody may see the value, for example in a support bundle. */
+  /** True if the value is secret, and therefore must not be shown, for example in a support bundle. */
   isSecret?: true;
 }
 

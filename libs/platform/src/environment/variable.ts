@@ -14,8 +14,8 @@ class InvalidText {
 }
 
 /**
- * Returns a decorator of an environment variable. `parse` converts the text of the variable, and throws if the text is
- * invalid. The error message for an invalid text contains the name of the variable, `validText`, and `example`.
+ * Returns a decorator of an environment variable. `parse` converts the text of the variable, and throws if the text
+ * is invalid. The error message for an invalid text contains the name of the variable, `validText`, and `example`.
  */
 function variable(validText: string, example: string, parse: (text: string) => unknown): PropertyDecorator {
   return (target, property) => {
@@ -39,7 +39,7 @@ function variable(validText: string, example: string, parse: (text: string) => u
   };
 }
 
-/** Returns a decorator like {@link variable}, of a variable whose value is secret. */
+/** Returns a decorator like {@link variable}, for a variable whose value is secret. */
 function secretVariable(...parts: Parameters<typeof variable>): PropertyDecorator {
   return (target, property) => {
     addVariableDescriptionPart(target, property, { isSecret: true });
@@ -85,8 +85,8 @@ export function NotBelowVariable(other: string): PropertyDecorator {
     ValidateBy({
       name: 'notBelow',
       validator: {
-        // Returns true if the value is not below the value of the variable `other`. Also returns true if one of the two
-        // values is not a number, because another check reports values that are not numbers.
+        // Returns true if the value is not below the value of the variable `other`. Also returns true if one of the
+        // two values is not a number, because another check reports values that are not numbers.
         validate: (value: unknown, context) => {
           const bound = minimum(context?.object);
           return typeof value !== 'number' || typeof bound !== 'number' || value >= bound;
@@ -191,8 +191,8 @@ export function RedisKeyPrefix(example: string): PropertyDecorator {
 export function HttpAddress(example: string): PropertyDecorator {
   return variable('an http:// or https:// address without query and fragment', example, (text) => {
     const url = new URL(text);
-    // Paths are appended to the text, so it must not contain `?` or `#`. The text itself is checked, because the parsed
-    // URL does not show an empty query or fragment.
+    // Paths are appended to the text, so it must not contain `?` or `#`. The text itself is checked, because the
+    // parsed URL does not show an empty query or fragment.
     const plain = /^https?:$/.test(url.protocol) && !/[?#]/.test(text);
     return plain ? text.replace(/\/+$/, '') : fail();
   });

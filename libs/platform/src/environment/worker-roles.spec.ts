@@ -11,7 +11,7 @@ describe('the search for roles that no running worker has', () => {
     ],
     [[appendRolesToHeartbeatMember('a', ['poll']), 'one of an earlier build'], []],
   ])(
-    'finds the roles that no heartbeat entry has; an entry of an earlier build counts as having all roles: entries %j, missing roles %j',
+    'finds the roles that no heartbeat entry lists; a worker of an earlier build, whose entry lists no roles, counts as having all: entries %j, missing roles %j',
     (workers, roles) => {
       expect(findRolesWithoutWorker(workers)).toEqual(roles);
     },

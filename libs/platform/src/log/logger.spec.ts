@@ -8,7 +8,7 @@ function capture(level = 'trace'): { logger: Logger; lines: string[] } {
 
 describe('the log', () => {
   it.each(['apiKey', 'token', 'secret', 'password', 'authorization', 'x-api-key', 'message', 'text'])(
-    'redacts the field %s at the top of an entry and up to two levels below',
+    'redacts the field %s at the top level of an entry and up to two levels below',
     (field) => {
       const { logger, lines } = capture();
       logger.info({ [field]: 'hush' }, 'said');

@@ -5,8 +5,8 @@ import { toLoggedError } from './logged-error.js';
 export type Logger = PinoLogger;
 
 /**
- * Names of fields that must not be logged. If a call passes such a field by mistake, its value is replaced,
- * at the top of the entry and up to two levels below.
+ * Names of fields that must not be logged. If a call passes such a field by mistake, `[redacted]` replaces the value.
+ * This applies to the top level of an entry and to two levels below.
  */
 const SECRETS = [
   'apiKey',

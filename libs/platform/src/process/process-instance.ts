@@ -13,7 +13,7 @@ export interface ProcessInstance {
   version: string | undefined;
   /** When the process started, in milliseconds since 1970 by Redis' clock; 0 if unknown. */
   since: number;
-  /** Digest of settings, see `digestSettings`; undefined if the process is of an earlier build. */
+  /** Digest of the settings, see `digestSettings`; undefined if an earlier build does not announce it. */
   settings?: string | undefined;
 }
 
@@ -36,8 +36,8 @@ export function heartbeatSetRedisKey(prefix: string, kind: 'gateways' | 'workers
 }
 
 /**
- * Formats a running process as a member of the heartbeat set. {@link parseProcessInstance} parses this text. The roles
- * come last, because earlier builds parse everything after `roles=` as roles.
+ * Formats a running process as a member of the heartbeat set. {@link parseProcessInstance} parses this text. The
+ * roles come last, because earlier builds parse everything after `roles=` as roles.
  */
 export function formatProcessInstance(
   { name, version = '', since, settings }: ProcessInstance,

@@ -116,9 +116,10 @@ class ProcessRun {
   }
 
   /**
-   * Stops the process gracefully. If the process has not stopped in time, it exits, even if its start has not ended: a
-   * start may wait for Redis without a limit, and not every part of it ends early. Only the first call has an effect,
-   * because after Ctrl-C a process gets two signals: one from the terminal and one from its parent process.
+   * Stops the process gracefully. If the process has not stopped in time, it exits, even if its start has not ended:
+   * a start may wait for Redis without a limit, and not every part of a start ends when the signal aborts. Only the
+   * first call has an effect, because after Ctrl-C a process gets two signals: one from the terminal and one from its
+   * parent process.
    */
   private end(reason: string): void {
     if (this.ending) return;
@@ -153,7 +154,7 @@ class ProcessRun {
     }
     const logged = toLoggedError(error);
     if (this.log === undefined) this.handle.stderr.write(`${JSON.stringify(logged)}\n`);
-    else this.log.fatal({ error: logged }, 'the process exits because of an uncaught error');
+    else this.log.fatal({ error: logged }, 'the process exits because of an error');
     this.handle.exit(EXIT_FAILED);
   }
 }

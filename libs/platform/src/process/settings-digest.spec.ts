@@ -18,7 +18,7 @@ describe('the digest of the settings of a process', () => {
     expect(digestSettings({ ...SETTINGS })).toBe(digest);
   });
 
-  it('is the one that earlier builds announce, so that processes of two builds report no mixed settings', () => {
+  it('equals the digest that earlier builds announce, so that processes of two builds report no mixed settings', () => {
     expect(digestSettings(SETTINGS)).toBe('skNl5iNRrfUM');
   });
 

@@ -5,9 +5,10 @@ import type { CommonEnvironment } from '../environment/environment.js';
 const LENGTH = 12;
 
 /**
- * Which variables of gateways and workers are compared: those whose difference lets requests to upstream fail, or exceed
- * the budget. `ENCRYPTION_KEY` is compared as the key of the digest. If one more is compared, the digest differs from
- * that of earlier builds: as long as both run, `settings_mixed` is reported beside `versions_mixed`.
+ * Which variables of gateways and workers are compared: those that cause failed upstream requests or an exceeded
+ * budget if their values differ. `ENCRYPTION_KEY` is compared, too, because it is the key of the digest. If a
+ * variable is added to the comparison, the digests of this build and of earlier builds differ. While processes of
+ * both run, `settings_mixed` is then reported together with `versions_mixed`.
  */
 const IS_COMPARED = {
   REDIS_URL: false,
@@ -34,15 +35,15 @@ const IS_COMPARED = {
 type Variable = keyof typeof IS_COMPARED;
 type ComparedVariable = { [V in Variable]: (typeof IS_COMPARED)[V] extends true ? V : never }[Variable];
 
-/** The variables that the digest covers, beside `ENCRYPTION_KEY`. */
+/** The variables that the digest covers in addition to `ENCRYPTION_KEY`. */
 export const COMPARED_VARIABLES = (Object.keys(IS_COMPARED) as Variable[]).filter(
   (name): name is ComparedVariable => IS_COMPARED[name],
 );
 
 /**
- * Returns a digest of the settings that are compared. Processes announce it with their heartbeats, to find out that one
- * of them was not restarted after a change. It is keyed with the encryption key, so whoever reads it in Redis cannot find
- * out an API key by trial.
+ * Returns a digest of the settings that are compared. Each process announces its digest with its heartbeats. A
+ * difference shows that a process was not restarted after a change of the settings. The digest is keyed with the
+ * encryption key, so that a reader of Redis cannot find out an API key by trial.
  */
 export function digestSettings(
   settings: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | ComparedVariable>,

@@ -18,8 +18,8 @@ export function productVersion(): string {
 }
 
 /**
- * Returns the product's version, then `+` and a digest of the compiled sources. Without the file `dist/.build.json`,
- * returns only the product's version.
+ * Returns the product's version, then `+` and a digest of the source files of the gateway and the worker, as recorded
+ * by the last build. Without the file `dist/.build.json`, returns only the product's version.
  */
 export function readVersionWithBuildHash(): string {
   const stamp = join(root(), 'dist/.build.json');

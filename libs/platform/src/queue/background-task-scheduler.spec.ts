@@ -25,7 +25,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('after a write to Redis, further tasks wait up to 25 ms and are written together; a task that is due now ends the wait', async () => {
+it('after a write to Redis, further tasks wait up to 25 ms and are written together; a new task that is due now is written at once, with the waiting tasks', async () => {
   scheduler.announce('first', 'due', 1_000);
   await jest.advanceTimersByTimeAsync(0);
   expect(written).toHaveLength(1);

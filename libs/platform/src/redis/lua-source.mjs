@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
-/** Folder that contains all libs, of the sources or of the build. */
+/** Folder that contains all libs: as sources if this file is a source, as build output if this file was built. */
 export const LIBS = resolve(import.meta.dirname, '../../..');
 
 /**
- * Names that the header of a script declares, in the order of KEYS, of ARGV and of the reply. A tail takes all elements
- * that follow the named ones.
+ * Names that the header of a script declares, in the order of KEYS, of ARGV and of the reply. A tail names the list
+ * of all elements that follow the named ones.
  * @typedef {{ keys: string[], keysTail?: string, args: string[], argsTail?: string, fields: string[], fieldsTail?: string }} Signature
  */
 
@@ -16,17 +16,17 @@ export const LIBS = resolve(import.meta.dirname, '../../..');
  * @property {string} text of the script with its includes and the declarations of its names
  * @property {{ file: string, line: number }[]} origins of each line of `text`; line 0 is generated
  * @property {Signature} signature
- * @property {string[]} constants that the loader must be given, by name
+ * @property {string[]} constants names of the constants for which the loader needs values
  * @property {string[]} includes all files that the script includes
  */
 
-/** Raised for a Lua file whose header or includes cannot be used. */
+/** Thrown for a Lua file with an invalid header or include. */
 export class LuaSourceError extends Error {}
 
 const INCLUDE = /^--- @include "([^"]+)"$/;
 const TAG = /^-- @(\w+)(?:\s+(\S+))?(?:\s+(.*))?$/;
 const NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
-/** Tags of a header, and the files that they may stand in. */
+/** Tags of a header, and the kind of file in which each is allowed. */
 const TAGS = new Map([
   ['key', 'script'],
   ['keys', 'script'],
@@ -40,9 +40,9 @@ const TAGS = new Map([
 ]);
 
 /**
- * Reads a script, puts its includes in, and declares its keys, arguments and constants as locals.
+ * Reads a script, inserts the included files, and declares the keys, arguments and constants as local variables.
  * @param {string} path of the script
- * @param {Readonly<Record<string, string | number>>} [values] of the constants; without them each is 0
+ * @param {Readonly<Record<string, string | number>>} [values] values of the constants; by default, each is 0
  * @returns {LuaSource}
  * @throws {LuaSourceError}
  */
@@ -55,7 +55,7 @@ export function readLuaSource(path, values) {
   const bound = [...signature.keys, ...signature.args];
   for (const { file, name } of fragments.filter(({ tag }) => tag === 'uses')) {
     if (!bound.includes(name))
-      throw fault(path, `${nameOf(file)} uses "${name}", which no key or argument is named`);
+      throw fault(path, `${nameOf(file)} uses "${name}", but no key or argument has this name`);
   }
   if (values !== undefined) checkConstants(path, constants, Object.keys(values));
   const declarations = declare(signature, constants, values ?? {});
@@ -130,7 +130,8 @@ function resolveInclude(from, target) {
 }
 
 /**
- * Returns all lines in the order in which Redis runs them: an include stands where its first directive stands.
+ * Returns all lines in the order in which Redis runs them. The first directive that includes a file is replaced by
+ * its text.
  * @param {LuaFile[]} files
  */
 function inOrder(files) {
@@ -167,10 +168,7 @@ function tagsOf({ path, lines }, kind) {
     const place = TAGS.get(tag);
     if (place === undefined) throw fault(path, `unknown tag @${tag}`);
     if (place !== 'both' && place !== kind)
-      throw fault(
-        path,
-        `@${tag} belongs into a file that is a${kind === 'script' ? 'n include' : ' script'}`,
-      );
+      throw fault(path, `@${tag} is only allowed in a${kind === 'script' ? 'n included file' : ' script'}`);
     if (tag !== 'reply' && !NAME.test(name)) throw fault(path, `not a name: @${tag} ${name}`);
     if (words === '' && tag !== 'reply') throw fault(path, `@${tag} ${name} is not described`);
     return [{ file: path, line: index + 1, tag, name, words }];
@@ -222,7 +220,8 @@ function named(tags, wanted) {
 }
 
 /**
- * Returns the lines that declare the names: `list` for KEYS[1], and `events_from` for the index at which a tail begins.
+ * Returns the lines that declare the names: `list` for KEYS[1], and `events_from` for the index at which a tail
+ * begins.
  * @param {Signature} signature
  * @param {string[]} constants
  * @param {Readonly<Record<string, string | number>>} values

@@ -22,7 +22,7 @@ async function lua(name: string, ...lines: string[]): Promise<string> {
 }
 
 describe('a Lua script', () => {
-  it('gets a local variable for each declared key and argument; for a declared list, the variable contains the index of the first element', async () => {
+  it('gets a local variable for each declared key and argument; the variable of a declared list contains the index of the first element', async () => {
     const path = await lua(
       'script.lua',
       '--- Does it.',
@@ -111,6 +111,6 @@ describe('a Lua script', () => {
   it('is rejected if an included file uses a key or argument that the script does not declare', async () => {
     const path = await lua('script.lua', '--- Does it.', '-- @reply   Nothing.', '--- @include "a.lua"');
     await lua('a.lua', '--- Gives a.', '-- @uses list   A list.');
-    expect(() => readLuaSource(path)).toThrow('uses "list", which no key or argument is named');
+    expect(() => readLuaSource(path)).toThrow('uses "list", but no key or argument has this name');
   });
 });

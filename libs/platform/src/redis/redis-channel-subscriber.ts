@@ -19,9 +19,9 @@ export interface ChannelListener {
 }
 
 /**
- * Receives what processes publish through Redis. One connection serves all channels, even on a Redis Cluster. The first
- * subscription opens the connection. Messages are lost while the connection is down, so listeners must not rely on them
- * alone.
+ * Receives what processes publish through Redis. One connection serves all channels, even on a Redis Cluster. The
+ * first subscription opens the connection. Messages are lost while the connection is down, so listeners must not rely
+ * on them alone.
  */
 export class RedisChannelSubscriber {
   private readonly listeners = new Map<string, ChannelListener>();

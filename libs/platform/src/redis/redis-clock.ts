@@ -11,15 +11,18 @@ const MEASURE_EVERY_MS = 10_000;
 const MEASURE_WITHIN_MS = 2_000;
 /** Time from a failed measurement to the next one, in milliseconds. */
 const RETRY_AFTER_MS = 1_000;
-/** If Redis' clock went back by more than this time since the last measurement, in milliseconds, a warning is logged. */
+/**
+ * If Redis' clock was set back by more than this time since the last measurement, in milliseconds, this is logged.
+ */
 const SET_BACK_MS = 10_000;
 /** If the machine's clock jumps by more than this time, in milliseconds, Redis' clock is read at once. */
 const JUMP_MS = 1_000;
 
 /**
- * Redis' clock, which all processes share. This process reads it at start, every ten seconds and after a reconnection; while Redis does not
- * answer, it tries every second. In between, it adds the time that has passed on its steady clock. The result thus does
- * not depend on whether this machine's clock is set correctly.
+ * Redis' clock, which all processes share. This process reads the clock at start, every ten seconds and after a
+ * reconnection. While Redis does not answer, the process retries every second. Between two reads, the time that has
+ * passed on the steady clock of the process is added. The result thus does not depend on whether this machine's clock
+ * is set correctly.
  */
 export class RedisClock implements Clock {
   private timer: NodeJS.Timeout | undefined;
@@ -28,8 +31,8 @@ export class RedisClock implements Clock {
   /** True while Redis has not answered a read of its clock, even if the measurement has failed meanwhile. */
   private isReading = false;
   /**
-   * Times that three clocks showed when Redis' clock was last read, in milliseconds. Until Redis' clock is first read,
-   * it is assumed to equal the machine's wall clock.
+   * Times that three clocks showed when Redis' clock was last read, in milliseconds. Until Redis' clock is first
+   * read, it is assumed to equal the machine's wall clock.
    */
   private moment = { redis: Date.now(), steady: performance.now(), wall: Date.now() };
   private hadFault = false;
@@ -53,7 +56,10 @@ export class RedisClock implements Clock {
     return Math.floor(redis + elapsed);
   }
 
-  /** By how much this machine's clock was ahead of Redis' clock at the last measurement, in milliseconds. */
+  /**
+   * By how much this machine's clock was ahead of Redis' clock at the last measurement, in milliseconds. Negative if
+   * it was behind.
+   */
   get differenceMs(): number {
     return this.moment.wall - this.moment.redis;
   }
@@ -72,7 +78,7 @@ export class RedisClock implements Clock {
 
   /**
    * Reads Redis' clock for the first time, and starts the regular measurements. Resolves even if the first
-   * one fails.
+   * measurement fails.
    */
   async start(): Promise<void> {
     this.timer = setInterval(() => void this.measure(), MEASURE_EVERY_MS).unref();
@@ -107,7 +113,7 @@ export class RedisClock implements Clock {
 
   /** Reads Redis' clock. @throws {Error} if Redis has not answered the previous read */
   private async readTime(): Promise<number> {
-    // While Redis is away, a `patient` connection keeps each command in memory.
+    // While Redis is unreachable, a `patient` connection keeps each command in memory, so only one command is sent.
     if (this.isReading) throw new Error('Redis has not answered the previous read of its clock');
     this.isReading = true;
     try {

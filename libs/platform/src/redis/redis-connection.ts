@@ -6,7 +6,7 @@ import type { RedisAddress } from '../environment/redis-address.js';
 /** `RedisOptions` without `replyMapping`: the type allows undefined for this option, but the constructors do not. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** A connection to a single Redis server, to one behind Sentinel, or to a Redis Cluster. */
+/** A connection to a single Redis server, to the master that Sentinel names, or to a Redis Cluster. */
 export type RedisClient = Redis | Cluster;
 
 /**
@@ -112,8 +112,8 @@ function optionsFor(behaviour: RedisBehaviour): ConnectionOptions {
 
 /**
  * After a failover the old master answers READONLY. Returns a function that then makes the client reconnect, at most
- * once a second, to reach the new master. The value 2 makes a `patient` client send the command to the new master. If
- * the new connection leads to a read-only replica as well, the command fails with READONLY.
+ * once a second, to reach the new master. The value 2 makes a `patient` client send the command again, to the new
+ * master. If the new connection leads to a read-only replica as well, the command fails with READONLY.
  */
 function reconnectIfReplica(behaviour: RedisBehaviour): (error: Error) => boolean | 2 {
   let reconnectedAt = -Infinity;
@@ -149,8 +149,8 @@ function connect(address: RedisAddress, behaviour: RedisBehaviour, options: Conn
       return new Cluster(nodes, {
         enableOfflineQueue: patient,
         // The ready check is off. If the ready check fails because the cluster is down, the promise of `connect()`
-        // never settles, even after the cluster is back. BullMQ's workers would wait for the promise endlessly. Without
-        // the ready check, commands fail with CLUSTERDOWN, and a `patient` connection retries them.
+        // never settles, even after the cluster is up again. BullMQ's workers would wait for the promise forever.
+        // Without the ready check, commands fail with CLUSTERDOWN, and a `patient` connection retries them.
         enableReadyCheck: false,
         clusterRetryStrategy: (attempt) => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS),
         // With a delay of 0, a failed command is not retried. A `failFast` connection does not retry, because the

@@ -3,7 +3,7 @@ import { createLogger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
 import { RedisHeartbeat } from './redis-heartbeat.js';
 
-/** A heartbeat whose writes do not end until they are told to. */
+/** A heartbeat whose writes end only when the test calls `end`. */
 class SlowHeartbeat extends RedisHeartbeat {
   writes = 0;
   end: () => void = () => undefined;

@@ -11,7 +11,10 @@ import { readRedisTime } from './redis-time.js';
 const BEAT_EVERY_MS = 3_000;
 /** A process counts as running while its last heartbeat is at most this old, in milliseconds. */
 export const HEARTBEAT_TTL_MS = 3 * BEAT_EVERY_MS;
-/** Maximum time by which a heartbeat may be later than Redis' clock, in milliseconds; see {@link readLiveHeartbeatMembers}. */
+/**
+ * Maximum time by which a heartbeat may be ahead of Redis' clock, in milliseconds; see
+ * {@link readLiveHeartbeatMembers}.
+ */
 const MAX_AHEAD_MS = 60_000;
 /** Age at which a heartbeat is removed from Redis, in milliseconds. */
 const REMOVED_AFTER_MS = 3_600_000;

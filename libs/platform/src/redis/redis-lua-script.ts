@@ -10,8 +10,8 @@ import { type RedisArgument, EvalshaScript } from './redis-evalsha-script.js';
  */
 export type LuaKeys = Readonly<Record<string, string | readonly string[]>>;
 /**
- * Arguments for a script. Their names are declared in the header of the script with `@arg` or `@args`, and are in camel
- * case here. The value for a name that `@args` declares is a list.
+ * Arguments for a script. Their names are declared in the header of the script with `@arg` or `@args`, and are in
+ * camel case here. The value for a name that `@args` declares is a list.
  */
 export type LuaArguments = Readonly<Record<string, RedisArgument | readonly RedisArgument[]>>;
 

@@ -4,16 +4,20 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['READONLY', 'set REDIS_URL to the address of the master, not of a read-only replica'],
   ['NOREPLICAS', 'start the replicas of Redis, or lower its min-replicas-to-write'],
   ['MISCONF', 'free space on the disk of Redis; the log of Redis says why it cannot save its data'],
-  ['NOPERM', 'grant the user in REDIS_URL the missing commands and keys; the log has the answer of Redis'],
+  [
+    'NOPERM',
+    'grant the user in REDIS_URL the missing commands and keys; the log contains the answer of Redis',
+  ],
   ['WRONGPASS', 'correct the user and the password in REDIS_URL'],
   ['NOAUTH', 'set the password in REDIS_URL'],
   ['LOADING', 'wait until Redis has loaded its data'],
 ]);
 
-/** An answer with which Redis refuses commands until somebody changes something. */
+/** An answer with which Redis refuses a command, and what an operator can do about it. */
 export interface RedisRefusal {
   /** First word of the answer, such as `NOREPLICAS`. The rest may name users and keys. */
   word: string;
+  /** What an operator can do. */
   remedy: string;
 }
 

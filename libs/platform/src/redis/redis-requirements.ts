@@ -5,8 +5,8 @@ import type { RedisClient } from './redis-connection.js';
 const MIN_VERSION = [7, 0] as const;
 
 /**
- * Checks that Redis is new enough, never evicts keys, and has the database of the address. If Redis evicted a key, a
- * send could be lost.
+ * Checks that Redis is new enough, never evicts keys, and accepts the database that the address names. If Redis
+ * evicted a key, a send could be lost.
  * @throws {ConfigurationError} that names the required change
  */
 export async function checkRedisRequirements(client: RedisClient): Promise<void> {
@@ -22,8 +22,8 @@ export async function checkRedisRequirements(client: RedisClient): Promise<void>
 }
 
 /**
- * Returns a text if Redis refuses the database of the address. The client selects that database when it connects, but
- * goes on with database 0 if Redis refuses it, among the data of other users of this Redis.
+ * Returns one text if Redis refuses the database that the address names. When the client connects, it selects that
+ * database. If Redis refuses it, the client uses database 0, which may contain the data of other applications.
  */
 async function describeRefusedDatabase(client: Redis): Promise<string[]> {
   const { db = 0 } = client.options;
@@ -40,8 +40,8 @@ async function describeRefusedDatabase(client: Redis): Promise<string[]> {
 }
 
 /**
- * Resolves to true if Redis is a single server that replicates another one, and so does not accept writes. Sentinel
- * and a Cluster lead each write to a master.
+ * Resolves to true if the client is connected to a server that replicates another server, and therefore does not
+ * accept writes. Returns false for a Redis Cluster, where each write goes to a master.
  */
 export async function isReadOnlyReplica(client: RedisClient): Promise<boolean> {
   return !(client instanceof Cluster) && /^role:slave/m.test(await client.info('replication'));

@@ -4,9 +4,12 @@ import type { RedisClient } from './redis-connection.js';
 /** Time after which the id of the Redis run is read again, in milliseconds. */
 const REFRESH_MS = 10_000;
 
-/** What is known of the Redis run at the other end of a connection. `run` is empty while the run is unknown. */
+/**
+ * The Redis run to which a connection leads, as it was last read. `run` is the id; it is empty while it is unknown.
+ */
 interface SeenRun {
   run: string;
+  /** When the id was last read, by `performance.now()`. */
   readAt: number;
   isReading: boolean;
 }

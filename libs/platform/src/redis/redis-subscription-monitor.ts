@@ -2,7 +2,8 @@ import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from './redis-connection.js';
 
 /**
- * Reports that messages of a client's subscriptions may have been lost, because the connection that receives them ended.
+ * Reports that messages of a client's subscriptions may have been lost, because the connection that receives them has
+ * ended.
  *
  * A Cluster client subscribes on a connection of its own to one of the nodes. If that connection ends, the client
  * chooses another node, but emits no event. This class therefore observes that connection itself.

@@ -7,9 +7,9 @@ import type { Writable } from 'node:stream';
 const MAX_COMMANDS = 16;
 
 /**
- * Joins the writes to a socket in one turn of the event loop: up to {@link MAX_COMMANDS} writes become one system call.
- * Without this function, the Redis client makes a system call for each command, which takes this process longer than
- * the rest of its work for the command.
+ * Joins the writes to a socket in one turn of the event loop: up to {@link MAX_COMMANDS} writes become one system
+ * call. Without this function, the Redis client makes a system call for each command, which takes this process longer
+ * than the rest of its work for the command.
  */
 export function batchWritesTo(stream: Writable): void {
   const write = stream.write.bind(stream) as (...parameters: unknown[]) => boolean;
