@@ -118,8 +118,8 @@ function originOf({ baseUrl }: Pick<StoredAccount, 'baseUrl'>): string {
 
 function fixedConflict(id: string): AccountConflictError {
   return new AccountConflictError(
-    `The account ${id} is configured by environment variables. Set UPSTREAM_BASE_URL, UPSTREAM_API_KEY and ` +
-      'UPSTREAM_REQUESTS_PER_SECOND, and restart the gateways and workers.',
+    `The account ${id} is configured by environment variables. To change it, set UPSTREAM_BASE_URL, ` +
+      'UPSTREAM_API_KEY and UPSTREAM_REQUESTS_PER_SECOND, and restart the gateways and workers.',
   );
 }
 

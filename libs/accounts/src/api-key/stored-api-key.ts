@@ -19,7 +19,9 @@ export interface ApiKey {
 
 /** An API key with the time of its last use, as the list of API keys shows it. */
 export interface ListedApiKey extends ApiKey {
-  /** When the API key, or a token that it created, was last used, as an ISO 8601 time. Null if no use was recorded. */
+  /**
+   * When the API key, or a token that it created, was last used, as an ISO 8601 time. Null if no use was recorded.
+   */
   lastUsedAt: string | null;
 }
 
@@ -55,7 +57,7 @@ export interface ApiKeyStore {
   findWithTime(id: string): Promise<{ key: StoredApiKey; now: number } | undefined>;
   /**
    * Stores an API key. Resolves to false if the API key's account is not found. If the maximum number of API keys is
-   * reached, removes the one that has been expired for longest.
+   * reached, removes the one that expired first.
    * @param isFixed true if the environment variables define the account. Such an account is not in the store, so
    * `add` does not look for it there
    * @throws {AccountConflictError} if the maximum number of API keys is reached and none of them has expired

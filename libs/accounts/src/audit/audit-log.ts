@@ -1,8 +1,8 @@
-/** An entry of the audit log: one action that a caller did through the API. */
+/** An entry of the audit log: one action of a caller through the API. */
 export interface AuditEntry {
   /**
-   * Id of the entry, in the form `aud_…`. If an action is recorded in the audit logs of two accounts, both entries have
-   * the same id.
+   * Id of the entry, in the form `aud_…`. If an action is recorded in the audit logs of two accounts, both entries
+   * have the same id.
    */
   id: string;
   /** When the action was done, as an ISO 8601 time. */
@@ -24,21 +24,23 @@ export interface AuditEntry {
   fields: string[];
 }
 
-/** A page of audit log entries, newest first. `next` is the position of the next page, or undefined on the last page. */
+/**
+ * A page of audit log entries, newest first. `next` is the position of the next page, or undefined on the last page.
+ */
 export interface AuditPage {
   entries: AuditEntry[];
   next: string | undefined;
 }
 
 /**
- * Kinds of actions. `admin`: only admins can do them. `webhook`: they concern webhooks. `frequent`: programs do them as
- * part of their normal work, for example when they create tokens.
+ * Kinds of actions. `admin`: only admins are allowed to do them. `webhook`: they concern webhooks. `frequent`:
+ * programs do them as part of their normal work, for example to create tokens.
  */
 export type AuditCategory = 'admin' | 'webhook' | 'frequent';
 
 /**
- * Stores who did what in each account. The number of entries is limited separately for each category, so that a caller
- * who is no admin cannot displace the entries about admins. The newest entries are kept.
+ * Stores who did what in each account. The number of entries is limited separately for each category, so that a
+ * caller who is not an admin cannot displace the entries of the category `admin`. The newest entries are kept.
  */
 export interface AuditLog {
   append(account: string, entry: AuditEntry, category: AuditCategory): Promise<void>;

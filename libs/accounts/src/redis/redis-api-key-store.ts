@@ -25,8 +25,8 @@ const listApiKeysScript = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua
 const RECORDED_AT_ONCE = 500;
 
 /**
- * Maximum number of expired API keys that are removed to add one. More than one may be needed, because another process
- * that adds a key may choose the same expired key.
+ * Maximum number of expired API keys that are removed to add a new one. More than one removal may be needed, because
+ * another process that adds an API key may choose the same expired key.
  */
 const MAX_REPLACED = 10;
 
@@ -98,14 +98,17 @@ export class RedisApiKeyStore implements ApiKeyStore, ApiKeyUses {
     return String(outcome);
   }
 
-  /** Removes the API key of the account, or of all accounts, that expired first. Returns false if none has expired. */
+  /**
+   * Removes the API key that expired first, of all API keys of the account; or of all accounts, if `account` is
+   * undefined. Returns false if none of these API keys has expired.
+   */
   private async removeLongestExpired(account: string | undefined): Promise<boolean> {
     const now = await readRedisTime(this.redis, this.keys.apiKeys);
     const endOf = ({ expiresAt }: StoredApiKey): number =>
       expiresAt === null ? Infinity : Date.parse(expiresAt);
     const [first] = (await this.list(account)).sort((a, b) => endOf(a) - endOf(b));
     if (first === undefined || endOf(first) > now) return false;
-    // If another process has removed this API key, there may be room too.
+    // Even if another process has removed this API key meanwhile, there may now be room for the new one.
     await this.remove(first.id);
     return true;
   }

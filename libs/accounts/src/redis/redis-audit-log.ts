@@ -26,9 +26,10 @@ interface PlacedEntry {
 }
 
 /**
- * Stores the audit log of each account in one Redis stream for each {@link AuditCategory}. No id occurs in two streams,
- * so the ids also define the order of entries from different streams. The keys of the streams have the hash tag of the
- * account, so the erasure of the account removes them. Earlier builds store entries about webhooks with those of admins.
+ * Stores the audit log of each account in one Redis stream for each {@link AuditCategory}. No id occurs in two
+ * streams, so the ids also define the order of entries from different streams. The keys of the streams have the hash
+ * tag of the account, so the erasure of the account removes them. Earlier builds store the entries of the category
+ * `webhook` in the stream of the category `admin`.
  */
 export class RedisAuditLog implements AuditLog {
   constructor(

@@ -23,7 +23,7 @@ export class RedisEncryptionKeyIds {
   }
 
   /**
-   * Returns the recorded ids of the encryption keys that the cipher lacks. If there are none, records the id of the
+   * Returns the recorded ids of encryption keys that the cipher lacks. If it lacks none, records the id of the
    * cipher's current encryption key.
    */
   async register({ keyId, keyIds }: SecretCipher): Promise<string[]> {

@@ -14,9 +14,7 @@ export class SecretDecryptionError extends Error {
     /** Id of the key that the secret was encrypted with, or `?` if the stored text contains no valid id. */
     readonly keyId: string,
   ) {
-    super(
-      `A stored secret cannot be decrypted: ${reason}. Set ENCRYPTION_KEY or ENCRYPTION_KEYS_PREVIOUS to include the key that encrypted it.`,
-    );
+    super(`A stored secret cannot be decrypted: ${reason}.`);
     this.name = 'SecretDecryptionError';
   }
 }
@@ -63,7 +61,10 @@ export class SecretCipher {
     const [, text] = sealed.split('.');
     const key = this.keys.get(keyId);
     if (key === undefined || text === undefined)
-      throw new SecretDecryptionError(`the encryption key ${keyId} is unknown`, keyId);
+      throw new SecretDecryptionError(
+        `the encryption key ${keyId} is unknown. Add this key to ENCRYPTION_KEYS_PREVIOUS`,
+        keyId,
+      );
     const bytes = Buffer.from(text, 'base64url');
     try {
       const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), {

@@ -13,7 +13,7 @@ export interface SessionLimits {
 
 export const SESSION_LIMITS: SessionLimits = { idleMs: 1_800_000, lifetimeMs: 43_200_000, renewMs: 60_000 };
 
-/** Maximum number of sessions of one API key. A further sign-in ends the session that was unused for the longest time. */
+/** Maximum number of sessions of one API key. A further sign-in ends the session whose last use is longest ago. */
 export const MAX_SESSIONS_PER_API_KEY = 20;
 
 /**
@@ -70,8 +70,8 @@ export interface SessionTerms {
 /** Stores sessions until they end. */
 export interface SessionStore {
   /**
-   * Stores a session. If its API key then has more than the maximum number of sessions, the session that was unused for
-   * the longest time ends. Every session that `add` ends is recorded as revoked; see `Revocations`.
+   * Stores a session. If its API key then has more than the maximum number of sessions, the session whose last use is
+   * longest ago ends. Every session that `add` ends is recorded as revoked; see `Revocations`.
    */
   add(session: StoredSession, terms: SessionTerms): Promise<SessionEnds>;
   /**
@@ -96,7 +96,7 @@ export function hasSessionTokenFormat(text: string): boolean {
   return TOKEN_PATTERN.test(text);
 }
 
-/** Returns the SHA-256 hash of a session's token in hexadecimal, and the id of the session, which is derived from the hash. */
+/** Returns the SHA-256 hash of a session's token in hexadecimal, and the id of the session, derived from the hash. */
 export function idAndHashOfSession(token: string): { id: string; sha256: string } {
   const sha256 = createHash('sha256').update(token).digest('hex');
   return { id: `ses_${sha256.slice(0, 32)}`, sha256 };
