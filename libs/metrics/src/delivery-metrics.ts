@@ -11,7 +11,10 @@ import {
 import { countsOfDelay } from './stats/minute-counts.js';
 import type { StatsCounter } from './stats/stats-recorder.js';
 
-/** Number of webhooks that get time series of their own: the first since the process started. The others share one. */
+/**
+ * Number of webhooks with their own time series: the first since the process started. The others share one time
+ * series.
+ */
 const MAX_WEBHOOKS = 100;
 /** Number of characters at the start of an event's JSON in which its timestamp is searched for. */
 const HEAD_OF_EVENT = 300;

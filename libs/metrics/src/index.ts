@@ -4,12 +4,12 @@
  *
  * | | |
  * |---|---|
- * | `prom-metrics.ts`               | the metrics of one process, kept with prom-client |
+ * | `prom-metrics.ts`               | the metrics of one process, based on prom-client |
  * | `*-metrics.ts`                  | metrics of upstream, the feed, sends, the relay, deliveries, Redis and the clock |
  * | `redis-command-observer.ts`     | reports the commands of a connection to Redis |
  * | `event-loop-lag-meter.ts`       | measures by how much timers are late |
  * | `metric-label-value-limiter.ts` | limits the number of values of a label |
- * | `metrics-authorizer.ts`      | decides who may read the metrics |
+ * | `metrics-authorizer.ts`         | decides who may read the metrics |
  * | `stats/`                        | statistics of each account in the last hour, by minute, stored in Redis for the API |
  */
 export { registerClockDifferenceMetric } from './clock-metrics.js';

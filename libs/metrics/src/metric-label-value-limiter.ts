@@ -2,9 +2,9 @@
 const REST = 'other';
 
 /**
- * Bounds the number of values of a metric's label, because the process and Prometheus keep a time series for
- * each value. The first values get a time series each, which they keep until the process ends. All later values share the
- * time series of the value `other`.
+ * Limits the number of values of a metric's label, because the process and Prometheus store a time series for each
+ * value. Each of the first values has its own time series until the process ends. All later values share the time
+ * series of the value `other`.
  */
 export class MetricLabelValueLimiter {
   private readonly values = new Set<string>();

@@ -6,7 +6,9 @@ import type { UpstreamMetrics } from './upstream-metrics.js';
 /** The transitions of a send that record the outcome of its POST to upstream. */
 const ATTEMPTS: ReadonlySet<string> = new Set(['accepted', 'refused', 'not_taken', 'ambiguous']);
 
-/** Metrics of sends' POSTs to upstream: their outcomes, and the tokens of the budget that are taken with their fences. */
+/**
+ * Metrics of the POSTs of sends: the outcomes, and the tokens that the fences before the POSTs take from the budget.
+ */
 export class RelayMetrics {
   private readonly attempts: Counter<'outcome'>;
 
@@ -21,7 +23,7 @@ export class RelayMetrics {
     );
   }
 
-  /** Wraps the store in an object that counts the recorded attempts, and the tokens of the fences. */
+  /** Wraps the store in an object that counts the recorded attempts, and the tokens that the fences take. */
   observeStore<T extends RelayStore>(store: T): T {
     return observeMethodCalls<RelayStore>(store, {
       apply: ({ parameters: [, , change], outcome }) => {
@@ -36,7 +38,7 @@ export class RelayMetrics {
   }
 }
 
-/** Returns the outcome of the POST that the change records, or undefined if it records none. */
+/** Returns the outcome of the POST that the change records, or undefined if the change records no outcome. */
 function outcomeOfAttempt({ transition, state }: StateChange): string | undefined {
   // The send changed during the POST: for example, a poll found its message first.
   if (transition === 'attempt_recorded') return state.attempts.at(-1)?.outcome;

@@ -34,7 +34,7 @@ export class SendMetrics {
     );
     this.seconds = metrics.histogram(
       'tidings_send_status_seconds',
-      'Time that sends spent in each status until a step of this process ended it; not for scheduled sends whose time came.',
+      'Time that sends spent in each status until a step of this process changed the status. Scheduled sends that became due are not counted.',
       ['status'],
       DELAY_BUCKET_BOUNDS_SECONDS,
     );

@@ -31,7 +31,7 @@ describe('A token that replaces an expired one is not counted', () => {
     expect(await tokens()).toEqual(['tidings_budget_tokens_total{class="send"} 1']);
   });
 
-  it('for a poll, also if the poll returned the expired token while it waited for the new one', async () => {
+  it('for a poll, even if the poll returned the expired token while it waited for the new one', async () => {
     await budget.tryAcquire('a', 1, 'poll', 0);
     hasToken = false;
     await budget.tryAcquire('a', 1, 'poll', 1);

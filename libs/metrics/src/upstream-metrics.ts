@@ -33,8 +33,8 @@ export class UpstreamMetrics {
   private readonly waits: Histogram<'class'>;
   private readonly refusals: Counter<'class'>;
   /**
-   * Number of expired tokens that were returned, by class. A counter cannot decrease, so as many later tokens of the class
-   * are not counted.
+   * Number of returned, expired tokens, by class. A counter cannot decrease, so the same number of later tokens of
+   * the class is not counted.
    */
   private readonly returned = new Map<string, number>();
   private readonly statuses = new MetricLabelValueLimiter(MAX_STATUSES);
@@ -55,17 +55,17 @@ export class UpstreamMetrics {
     );
     this.tokens = metrics.counter(
       'tidings_budget_tokens_total',
-      'Tokens that the request budget gave, less the expired tokens that requests returned, by class.',
+      'Tokens that the request budget granted, minus the expired tokens that requests returned, by class.',
       ['class'],
     );
     this.waits = metrics.histogram(
       'tidings_budget_wait_seconds',
-      'Waits of sends and of reads of callers for the request budget.',
+      'Time for which sends and reads of callers waited for the request budget.',
       ['class'],
     );
     this.refusals = metrics.counter(
       'tidings_budget_refusals_total',
-      'Sends and reads of callers that waited in vain for the request budget.',
+      'Sends and reads of callers that waited for the request budget and got no token, by class.',
       ['class'],
     );
   }

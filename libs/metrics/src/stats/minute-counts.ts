@@ -66,7 +66,7 @@ export function createZeroCounts(): MinuteCounts {
   return Object.fromEntries(PER_MINUTE_COUNT_NAMES.map((name) => [name, 0])) as MinuteCounts;
 }
 
-/** Adds values to counts. Of a count that is a maximum, the larger of the two values is kept instead of the sum. */
+/** Adds values to counts. A count that is a maximum becomes the larger of the two values instead of their sum. */
 export function addCounts(counts: MinuteCounts, added: Partial<MinuteCounts>): void {
   for (const [name, value] of Object.entries(added) as [CountName, number][])
     counts[name] = isCountKeptAsMaximum(name) ? Math.max(counts[name], value) : counts[name] + value;
@@ -74,7 +74,7 @@ export function addCounts(counts: MinuteCounts, added: Partial<MinuteCounts>): v
 
 /**
  * Returns the counts of one delay: the detection delay of a new message or the delay of a delivery.
- * @param ms the delay in milliseconds; a negative one counts as 0
+ * @param ms the delay in milliseconds; a negative delay counts as 0
  */
 export function countsOfDelay(kind: 'detection' | 'delivery', ms: number): Partial<MinuteCounts> {
   const delay = Math.max(ms, 0);

@@ -13,7 +13,7 @@ export interface KeptStats {
   minutes: CountsByMinute;
 }
 
-/** Keeps the counts of each account by minute, for about an hour. All processes add to the same counts. */
+/** Stores the counts of each account by minute, for about an hour. All processes add to the same counts. */
 export interface StatsStore {
   /**
    * Adds counts to the stored counts of an account. Minutes that are no longer shown, and minutes that are more than
