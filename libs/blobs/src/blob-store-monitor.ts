@@ -35,7 +35,7 @@ export class BlobStoreMonitor {
     private readonly timeoutMs = CHECK_TIMEOUT_MS,
   ) {}
 
-  /** Reason why the last check of the blob store failed; undefined if the check succeeded. */
+  /** Reason why the last check of the blob store failed; undefined if that check succeeded. */
   get fault(): string | undefined {
     return this.reason;
   }
@@ -46,8 +46,8 @@ export class BlobStoreMonitor {
   }
 
   /**
-   * True if the last check succeeded and found the markers of all gateways or workers that must use the same blob store,
-   * at least one.
+   * True if the last check succeeded, at least one other process had to use the same blob store, and the check found
+   * the markers of all such processes.
    */
   get isSharingConfirmed(): boolean {
     return this.reason === undefined && this.sharing?.isConfirmed === true;

@@ -24,8 +24,8 @@ export interface BlobPeers {
   /** Name of this process. It consists of letters, digits, dots, dashes and underscores. */
   readonly name: string;
   /**
-   * Returns the names of the other running processes that must use the same blob store. A process is listed only after
-   * it has written its marker to its blob store.
+   * Returns the names of the other running processes that must use the same blob store. A process is listed only
+   * after it has written its marker to its blob store.
    */
   others(): Promise<readonly string[]>;
 }
@@ -53,8 +53,8 @@ export class BlobStoreSharingChecker {
   }
 
   /**
-   * True if the last check found the markers of all other running processes, and there was at least one. False if the
-   * check was not completed.
+   * True if the last check found the markers of all other running processes, and at least one other process was
+   * running. False if the check was not completed.
    */
   get isConfirmed(): boolean {
     return this.confirmed;
@@ -126,7 +126,9 @@ export class BlobStoreSharingChecker {
     }
   }
 
-  /** Lists the other processes, one call at a time: while Redis is away, each call stays in memory. */
+  /**
+   * Lists the other processes. Only one call runs at a time: while Redis is unreachable, each call stays in memory.
+   */
   private listOthers(): Promise<readonly string[]> {
     this.listing ??= this.peers.others().finally(() => {
       this.listing = undefined;

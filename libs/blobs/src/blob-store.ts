@@ -10,7 +10,7 @@ export interface StoredBlob {
   sha256: string;
 }
 
-/** A blob as the store lists it: a complete file, or what an interrupted upload left behind. */
+/** A blob as the store lists it: a complete file, or the temporary file of an interrupted upload. */
 export interface BlobEntry {
   id: string;
   /** When the blob was stored, in milliseconds since 1970 by the store's clock. */
@@ -42,9 +42,9 @@ export class BlobStoreUnavailableError extends Error {
 }
 
 /**
- * Stores uploaded files until they are relayed. Files are streamed and never loaded into memory as a whole.
- * Every call ends within a limited time; only {@link put} may take longer, while content keeps arriving. With a
- * directory on a network share that hangs, the content of an opened file may never end.
+ * Stores uploaded files until they are relayed. Files are streamed and never loaded into memory as a whole. Every
+ * call ends within a limited time. Exception: {@link put} takes as long as content keeps arriving. If the store is a
+ * directory on a network share that hangs, reading the content of an opened file may never end.
  */
 export interface BlobStore {
   /**

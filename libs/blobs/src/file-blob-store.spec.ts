@@ -19,7 +19,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Makes one of the calls fail, or from it on all calls hang. */
+/** Makes the call with the number `at` fail, or makes this call and all later calls hang. */
 class Faulty extends FileCallLimiter {
   private calls = 0;
 
@@ -43,19 +43,19 @@ const put = (calls: FileCallLimiter): Promise<unknown> =>
   new FileBlobStore(directory, calls).put('default', Readable.from([Buffer.from('content')]), 100);
 
 it.each(Array.from({ length: CALLS }, (_, i) => i + 1))(
-  'a file cannot be stored if call %i to the file system fails or hangs, and says that the blob store cannot be used',
+  'an upload fails with BlobStoreUnavailableError if call %i to the file system fails or hangs',
   async (at) => {
     await put(new FileCallLimiter());
     await expect(put(new Faulty(at, 'fails'))).rejects.toThrow(BlobStoreUnavailableError);
     const files = (await readdir(directory, { recursive: true })).filter((name) => name.includes('blb_'));
-    // After the rename, the file is complete: it is removed later as an unused file.
+    // After the rename, the file is complete. It is then removed later, as a file that no send needs.
     expect(files.filter((name) => name.endsWith('.part'))).toEqual([]);
     await expect(put(new Faulty(at, 'hangs'))).rejects.toThrow(BlobStoreUnavailableError);
   },
 );
 
 it.each([1, 2, 3, 4, 5, 6, 7])(
-  'a check of the directory removes what an earlier check left behind when its file call %i failed, after ten minutes',
+  'a check of the directory removes the file that an earlier check left behind when its file call %i failed, once the file is ten minutes old',
   async (at) => {
     await new FileBlobStore(directory, new Faulty(at, 'fails')).check().catch((error: unknown) => {
       expect(error).toBeInstanceOf(BlobStoreUnavailableError);

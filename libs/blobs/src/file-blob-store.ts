@@ -18,13 +18,15 @@ import { CountedAndHashedContent } from './counted-and-hashed-content.js';
 import { FileCallLimiter, FileCallTimeoutError } from './file-call-limiter.js';
 
 /**
- * Beginning of the names of the files that {@link FileBlobStore.check} creates and removes. Each process uses another
- * name, because some network shares refuse to open a file that another process is removing.
+ * Beginning of the names of the test files that {@link FileBlobStore.check} creates and removes. Each process uses a
+ * different name, because some network shares refuse to open a file that another process is removing.
  */
 const PROBE_PREFIX = '.probe';
-/** Age from which a check removes the file that an interrupted check left behind, in milliseconds. */
+/** Age from which a check removes the test file that an interrupted check left behind, in milliseconds. */
 const OLD_PROBE_MS = 600_000;
-/** Size of the file that a check writes, in bytes. A full file system still stores empty files and very small ones. */
+/**
+ * Size of the file that a check writes, in bytes. A full file system still stores empty files and very small ones.
+ */
 const PROBE_BYTES = 262_144;
 
 /**
@@ -61,7 +63,8 @@ export class FileBlobStore implements BlobStore {
       };
       // While the directory hangs, the caller must not wait until the temporary file is removed.
       if (error instanceof FileCallTimeoutError) void this.calls.runLater(discard);
-      // What could not be removed is removed later as an unused file. The first error says why the file was not stored.
+      // If the temporary file cannot be removed now, it is removed later as a file that no send needs. The first
+      // error says why the file was not stored.
       else await this.calls.run(discard).catch(() => undefined);
       throw error;
     }
@@ -123,14 +126,17 @@ export class FileBlobStore implements BlobStore {
       await this.removeOldProbes().catch(() => undefined);
       await this.calls.run(() => rm(probe, { force: true }));
     } catch (error) {
-      // What was written of the file must not take the last free space.
+      // A test file that was written in part must not use up the last free space.
       if (!(error instanceof FileCallTimeoutError))
         await this.calls.run(() => rm(probe, { force: true })).catch(() => undefined);
       throw unavailable(error);
     }
   }
 
-  /** The time of the file that this check has just created is the present time by the clock of the directory. */
+  /**
+   * Removes the test files that interrupted checks left behind. Their age is measured from the time of the test file
+   * that this check has just created, which is the current time by the clock of the directory.
+   */
   private async removeOldProbes(): Promise<void> {
     const names = (await this.namesIn(this.directory)).filter((name) => name.startsWith(PROBE_PREFIX));
     if (names.length <= 1) return;
@@ -178,7 +184,7 @@ export class FileBlobStore implements BlobStore {
     }
   }
 
-  /** Makes a call that stores a part of a file. @throws {BlobStoreUnavailableError} */
+  /** Makes one of the file system calls of an upload. @throws {BlobStoreUnavailableError} */
   private async written(call: () => Promise<unknown>): Promise<void> {
     try {
       await this.calls.run(call);

@@ -10,7 +10,7 @@ it('a file system call that does not return in time is rejected', async () => {
   expect(await calls.run(() => Promise.resolve(1))).toBe(1);
 });
 
-it('at most three file system calls run at a time, also if they have exceeded their time limit', async () => {
+it('at most three file system calls run at a time, including calls that have exceeded their time limit', async () => {
   const calls = new FileCallLimiter({ callMs: 50, waitMs: 50 });
   let made = 0;
   const count = (): Promise<never> => {
@@ -29,7 +29,7 @@ it('a file system call that waits for its turn is not rejected while the calls b
   await Promise.all(Array.from({ length: 12 }, () => calls.run(slow)));
 });
 
-it('a file that is opened after the time limit is closed', async () => {
+it('a file whose opening ends only after the time limit is closed', async () => {
   const calls = new FileCallLimiter({ callMs: 20, waitMs: 20 });
   let open: (late: string) => void = () => undefined;
   let close: (late: string) => void = () => undefined;
@@ -46,7 +46,7 @@ it('a file that is opened after the time limit is closed', async () => {
   expect(await closed).toBe('a file');
 });
 
-it('a file system call that is put off while the directory hangs is made afterwards, and does not throw if it fails', async () => {
+it('a file system call that is postponed while the directory hangs is made as soon as another call ends, and does not throw if it fails', async () => {
   const calls = new FileCallLimiter({ callMs: 20, waitMs: 20 });
   const ends: (() => void)[] = [];
   const hanging = (): Promise<void> => new Promise((end) => ends.push(end));

@@ -2,9 +2,9 @@ import { DeadlineError, withDeadline } from '#platform';
 import { BlobStoreUnavailableError } from './blob-store.js';
 
 /**
- * Maximum number of limited file system calls at a time. Node.js makes file system calls and resolves host names on the
- * same four threads, so while the directory hangs, one thread must be left for host names. (Reads of the content of
- * opened files are not limited.)
+ * Maximum number of limited file system calls at a time. Node.js makes file system calls and resolves host names on
+ * the same four threads, so while the directory hangs, one thread must be left for host names. (Reads of the content
+ * of opened files are not limited.)
  */
 const MAX_CALLS = 3;
 /** Time limit of a call, in milliseconds. */
@@ -19,7 +19,8 @@ export interface FileCallLimits {
 }
 
 /**
- * Thrown if a call to the directory, or earlier calls, do not return in time. The call may still have an effect later.
+ * Thrown if a call to the directory, or earlier calls, do not return in time. The call may still have an effect
+ * later.
  */
 export class FileCallTimeoutError extends BlobStoreUnavailableError {}
 
@@ -38,7 +39,7 @@ export class FileCallLimiter {
 
   /**
    * Makes a call as soon as fewer than {@link MAX_CALLS} are running.
-   * @param undo called with the result of a call that has exceeded its time limit, for example to close a file
+   * @param undo called with the result of a call that ends only after its time limit, for example to close a file
    * @throws {FileCallTimeoutError} or the error of the call
    */
   async run<T>(call: () => Promise<T>, undo?: (late: T) => Promise<unknown>): Promise<T> {
@@ -53,8 +54,8 @@ export class FileCallLimiter {
   }
 
   /**
-   * Waits, without a time limit, until fewer than {@link MAX_CALLS} calls are running, then makes the call. An error of
-   * the call is ignored.
+   * Waits, without a time limit, until fewer than {@link MAX_CALLS} calls are running, then makes the call. An error
+   * of the call is ignored.
    */
   async runLater(call: () => Promise<unknown>): Promise<void> {
     await this.turn(true);
@@ -95,7 +96,7 @@ export class FileCallLimiter {
     }
   }
 
-  /** Ends a call. The next waiting call takes its place. */
+  /** Ends a call. The next waiting call gets its slot. */
   private end(): void {
     this.endedAt = performance.now();
     const [next] = this.waiting;
@@ -108,9 +109,9 @@ export class FileCallLimiter {
   }
 }
 
-/** For a call after a failure that was reported already. */
+/** Ignores the error of a call that only cleans up after an earlier error. */
 function ignore(): void {
-  // The caller already has the failure.
+  // The caller has already received the earlier error.
 }
 
 async function inTime<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {

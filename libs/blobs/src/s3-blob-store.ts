@@ -152,7 +152,7 @@ export class S3BlobStore implements BlobStore {
     });
   }
 
-  /** Closes the connections to the S3 server that are kept open between calls. */
+  /** Closes the connections to the S3 server, which stay open between calls. */
   close(): void {
     this.client.destroy();
   }

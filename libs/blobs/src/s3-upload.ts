@@ -66,7 +66,8 @@ export class S3Upload {
   }
 
   /**
-   * Aborts the upload. If the S3 server keeps parts of it, the bucket's lifecycle rule removes them later.
+   * Aborts the upload, so that the S3 server removes the parts. If the abort fails, the parts stay until a lifecycle
+   * rule of the bucket removes them.
    */
   async abort(): Promise<void> {
     if (this.uploadId === undefined) return;
