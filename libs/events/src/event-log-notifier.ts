@@ -19,7 +19,7 @@ export class EventLogFollower {
   private endWait: (() => void) | undefined;
 
   /**
-   * @param hasMissedNothing false if the log may have grown unnoticed: the first wait then ends at once
+   * @param hasMissedNothing false if the log may have grown without a notification: the first wait then ends at once
    * @param unfollow callback that {@link EventLogFollower.stop} calls
    */
   constructor(

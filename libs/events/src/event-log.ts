@@ -8,8 +8,9 @@ export interface EventFilter extends EventDataFilter {
   types?: readonly EventTypePattern[];
   contactId?: string;
   /**
-   * Additional condition, defined by the caller. Resolves to true for an event that meets the condition. It hides the
-   * other events: no page ends at one of them, unless the page ends because the read has examined enough events.
+   * Additional condition, defined by the caller. Resolves to true for an event that meets the condition. The other
+   * events are hidden: `hasMore` is true only if another event passes the filter, or if the read has examined its
+   * maximum number of events.
    */
   accepts?: (event: LoggedEvent) => Promise<boolean>;
   /** Maximum number of events that one read with a filter examines; by default, and at most, 5,000. */
@@ -21,7 +22,7 @@ export interface EventPage {
   events: LoggedEvent[];
   /** Cursor of the next page. Set even if this page is empty. */
   next: Cursor;
-  /** True if the log holds further entries after this page. */
+  /** True if the log contains further events after this page; see also {@link EventFilter.accepts}. */
   hasMore: boolean;
 }
 
@@ -67,9 +68,9 @@ export interface EventLog {
   read(account: string, after: Cursor | undefined, limit: number, filter?: EventFilter): Promise<EventPage>;
 
   /**
-   * Returns the newest events, at most `count`, oldest first. `next` is the cursor of the end of the log, and `hasMore`
-   * is false. At most the newest 5,000 events of the log are examined, even if the filter rejects most of them. As in
-   * {@link read}, large events make the page shorter.
+   * Returns the newest events, at most `count`, oldest first. `next` is the cursor of the end of the log, and
+   * `hasMore` is false. At most the newest 5,000 events of the log are examined, even if the filter rejects most of
+   * them. As in {@link read}, large events make the page shorter.
    */
   readLast(account: string, count: number, filter?: EventFilter): Promise<EventPage>;
 
@@ -81,8 +82,8 @@ export interface EventLog {
 
   /**
    * Returns the event that reports a certain revision of an object, whatever the event's type. Returns undefined if
-   * the log does not contain such an event. The event is found by its id, which is a hash of subject, revision and other
-   * data.
+   * the log does not contain such an event. The event is found by its id, which is a hash of subject, revision and
+   * other data.
    * @param subject kind and id of the object, such as `message:abc`
    */
   findRevision(account: string, subject: string, revision: string | number): Promise<LoggedEvent | undefined>;

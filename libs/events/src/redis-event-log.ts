@@ -27,13 +27,14 @@ const trimEventLogScript = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 const CHUNK = 500;
 const FIRST_CHUNK = 16;
 /**
- * Size of the events that further commands of a read should not exceed, in characters. While Redis sends a larger reply,
- * other commands on the connection could exceed their time limit.
+ * Size that the events in the reply to one further command of a read should not exceed, in characters. While Redis
+ * sends a larger reply, other commands on the connection could exceed their time limit.
  */
 const CHUNK_CHARACTERS = 2_000_000;
 /**
- * Maximum size of the events that one read returns, in characters. A read returns at least one event, however large.
- * Otherwise, a few callers that read pages of large events could use up the memory of the process.
+ * Maximum size of the events that one read returns, in characters. Without this limit, a few callers that read pages
+ * of large events could use up the memory of the process. A read returns at least one event, even if the event is
+ * larger.
  */
 const MAX_PAGE_CHARACTERS = 8_000_000;
 /** Maximum number of log entries that one read examines, even if the filter rejects most of them. */
@@ -209,8 +210,8 @@ export class RedisEventLog implements EventLog {
 }
 
 /**
- * Returns a function that is called with the events of a page, one after the other. It returns true for the first event
- * that does not fit into the page.
+ * Returns a function that is called with the events of a page, one after the other. It returns true for the first
+ * event that does not fit into the page.
  * @param limit maximum number of events
  */
 function createPageFullCheck(limit: number): (event: LoggedEvent) => boolean {
