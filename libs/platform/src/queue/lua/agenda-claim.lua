@@ -7,7 +7,7 @@
 -- @arg max_count     Maximum number of tasks.
 -- @arg lease         Duration of a lease in ms.
 -- @reply             An array.
--- @field next_in_ms  Time until the next task is due, in ms, or -1.
+-- @field next_in_ms  Time until the next task is due or the next lease ends, in ms; -1 for an empty agenda.
 -- @fields tasks      Pairs of a task and its claim.
 --- @include "includes/agenda.lua"
 --- @include "@platform/redis/lua/includes/clock-steps.lua"
@@ -23,7 +23,8 @@ for _, task in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', whole(now), 'LIMI
   local claim = redis.call('INCR', claims)
   redis.call('ZADD', due, whole(now + lease), task)
   redis.call('HSET', claimed, task, claim)
-  -- A holder that died may leave a time at which the task is due again. This claim covers that time.
+  -- A process that was killed during its claim may have left a time at which the task is due again. This claim covers
+  -- that time.
   redis.call('HDEL', rescheduled, task)
   reply[#reply + 1] = task
   reply[#reply + 1] = whole(claim)

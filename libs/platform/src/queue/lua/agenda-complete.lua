@@ -1,15 +1,16 @@
 --- Ends a task under way, and schedules it again together with other tasks.
--- If another process has claimed the task meanwhile, its lease stays. The process that ended the task waits for its
--- next time. Others are woken only for what is due at once: the process may be stopping.
+-- If another process has claimed the task meanwhile, the lease of that process stays. The process that ends the task
+-- learns from the reply when the next task is due. Other processes are woken if the ended task is due again at once,
+-- because the process that ends it may be stopping.
 -- @key due          Sorted set of tasks by the time when they are due or their lease ends, in ms.
 -- @key claimed      Hash from a task that is under way to its claim.
 -- @key rescheduled  Hash from a task that is under way to the time at which it is due again, in ms.
 -- @arg task         The task.
--- @arg claim        Its claim.
--- @arg time         When it is due again, or ''.
+-- @arg claim        Claim under which the task was worked on.
+-- @arg time         When the task is due again, or '' if it is not.
 -- @args others      Pairs of a task and its time.
 -- @reply            An array.
--- @field next_in_ms Time until the next task is due, in ms, or -1.
+-- @field next_in_ms Time until the next task is due or the next lease ends, in ms; -1 for an empty agenda.
 --- @include "includes/agenda.lua"
 
 local function reply()

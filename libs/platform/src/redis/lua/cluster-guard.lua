@@ -1,8 +1,8 @@
---- Begins each script on a Redis Cluster: fails if the slot of the keys is moving to another node.
--- While a slot moves, some of its keys are on the one node and others on the other. A script that uses a key that it
--- does not declare would fail in its middle, after some of its writes, or would treat a key as missing. The guard
--- therefore asks for two keys of the slot, one of which never exists: while the slot moves, this fails on both nodes.
--- A client repeats a script that got TRYAGAIN.
+--- Begins each script on a Redis Cluster. Fails if the slot of the keys is moving to another node.
+-- While a slot moves, each of its keys is on one of two nodes. A script that uses a key that it does not declare would
+-- fail halfway, after some of its writes, or would treat a key as missing. The guard therefore reads two keys of the
+-- slot, one of which never exists. While the slot moves, this fails on both nodes. The client repeats a script that
+-- fails with TRYAGAIN.
 -- @keys keys   Keys of the script.
 -- @reply       An error if the slot is moving.
 

@@ -6,7 +6,8 @@
 
 local now = now_ms()
 
--- Returns the time in ms that is written as `+ms` from now, `@ms` since 1970, or `/every:phase`.
+-- Parses a time, in ms: `+ms` from now, `@ms` since 1970, or `/every:phase` for the next time with this phase of the
+-- interval. Returns the time in ms since 1970.
 local function time_of(written)
   local kind, rest = string.sub(written, 1, 1), string.sub(written, 2)
   if kind == '+' then return now + tonumber(rest) end
@@ -19,7 +20,7 @@ local function first_time()
   return tonumber(redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2])
 end
 
--- Wakes the processes that wait for the next task: it is due at `at`.
+-- Wakes the processes that wait for the next task, which is due at `at`.
 -- `pcall`: if the Redis user lacks the right to publish, tasks are scheduled all the same.
 local function wake(at) redis.pcall('PUBLISH', due .. ':sooner', whole(math.max(at - now, 0))) end
 
@@ -32,7 +33,7 @@ local function wake_if_sooner(change)
 end
 
 -- Makes tasks due. The arguments from this index on are pairs of a task and its time. A task under way keeps its
--- lease, and becomes due at that time after it has ended.
+-- lease. It becomes due again at its time, but not before its claim ends.
 local function schedule(from)
   if from > #ARGV then return end
   wake_if_sooner(function()

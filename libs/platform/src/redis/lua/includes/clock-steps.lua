@@ -1,8 +1,8 @@
---- Recognizes that Redis' clock was set back, and brings forward what would now be due too late.
+--- Detects that Redis' clock was set back, and brings forward the times of work that would otherwise be due too late.
 -- The clock may have been corrected, or Redis may now run on a machine whose clock is behind.
 --- @include "now.lua"
 
--- Steps below this time in ms count as none. The latest known time is stored at most this often.
+-- Steps below this time, in ms, are ignored. The latest known time is stored at most once in this time.
 local MIN_CLOCK_STEP_MS = 10000
 
 -- Returns by how many ms the clock was set back since the last call, or 0. `latest_time` is the key of the latest known

@@ -1,9 +1,10 @@
 --- Identifies the current Redis run. A restart, a failover or a restored backup begins a new run.
 -- A new run may lack the last seconds of the previous run.
 --
--- A restart changes the run id. A promotion changes the replication id, even of a process that was the master before,
--- because it copied the data of another master meanwhile. A process that was never promoted has no second replication
--- id; its run id alone identifies the run, as in earlier builds.
+-- A restart changes the run id of a Redis process. A promotion to master changes the replication id. Both ids are
+-- needed, because a process that becomes master again keeps its run id, but has copied the data of another master
+-- meanwhile. A process that was never promoted has no second replication id. Its run id alone identifies the run, as in
+-- earlier builds.
 
 local current_run
 local function find_redis_run()
