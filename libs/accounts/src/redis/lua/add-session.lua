@@ -1,11 +1,11 @@
---- Stores a session, and ends those that it replaces or that are beyond the maximum number of its API key.
+--- Stores a session. Ends the sessions that it replaces, and the longest unused sessions above the maximum number.
 -- @key session         Hash of the session. It expires when the session ends unless it is used.
 -- @key own_sessions    Sorted set of the ids of the API key's sessions, by the time of the last use plus the idle time.
 -- @key revocations     Stream of the recent revocations.
 -- @arg id              The session's id.
 -- @arg record          The session as JSON.
 -- @arg key_id          Id of the API key.
--- @arg session_prefix  What precedes the id in the key of a session's hash. All sessions have the same hash tag.
+-- @arg session_prefix  Prefix of the keys of sessions' hashes, in the same hash slot.
 -- @arg idle_ms         Time after which the session ends unless it is used, in ms.
 -- @arg lifetime_ms     Maximum lifetime in ms.
 -- @arg latest_end      Time after which the session must not be valid, in ms, or ''.

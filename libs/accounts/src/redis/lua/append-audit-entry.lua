@@ -1,5 +1,5 @@
 --- Appends an entry to the audit log of an account, and removes the entries beyond the bounds.
--- The id of the entry is above the ids of all streams, so that the entries of all have one order.
+-- The new id is greater than all ids in the streams of all categories, so that the ids define one order of all entries.
 -- @key entries      Stream of the account's entries of one category.
 -- @keys others      Streams of the account's entries of the other categories.
 -- @arg entry        The entry as JSON.

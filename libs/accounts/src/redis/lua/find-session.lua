@@ -2,7 +2,7 @@
 -- @key session         Hash of the session. It expires when the session ends unless it is used.
 -- @key api_keys        Hash of the API keys by id, as JSON.
 -- @arg id              The session's id.
--- @arg own_prefix      What precedes an API key's id in the key of the sorted set of its sessions' ids.
+-- @arg own_prefix      Prefix of the keys of the sorted sets of API keys' session ids, in the same hash slot.
 -- @arg idle_ms         Time after which the session ends unless it is used, in ms; '' if no request uses it now.
 -- @arg renew_ms        Minimum time between two renewals, in ms.
 -- @reply               An array, or nil if the session was not found.

@@ -13,7 +13,7 @@ for i = used_from, #ARGV, 2 do
     redis.call('HSET', uses, id, at)
   end
 end
--- Gateways of earlier builds remove API keys without their uses.
+-- Gateways of earlier builds remove API keys, but not the records of their uses.
 if redis.call('HLEN', uses) > redis.call('HLEN', api_keys) + 1 then
   for _, id in ipairs(redis.call('HKEYS', uses)) do
     if not exists(id) then redis.call('HDEL', uses, id) end

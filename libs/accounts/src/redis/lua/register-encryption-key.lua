@@ -1,8 +1,9 @@
---- Registers the current encryption key, unless the process lacks a registered key.
--- In that case nothing is registered, so that a process with a wrong key affects no other process.
+--- Registers the current encryption key of a process.
+-- If the process lacks a registered key, nothing is registered. A process with a wrong key thus affects no other
+-- process.
 -- @key encryption_keys  Set of the ids of the keys that stored secrets may be encrypted with.
--- @arg sealing_key      Id of the key that encrypts.
--- @args ring            Ids of all keys of the process.
+-- @arg sealing_key      Id of the process's current encryption key, with which it encrypts secrets.
+-- @args ring            Ids of all encryption keys of the process.
 -- @reply                Ids of the registered keys that the process lacks.
 
 local ring, missing = {}, {}

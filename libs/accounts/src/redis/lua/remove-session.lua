@@ -2,7 +2,7 @@
 -- @key session      Hash of the session.
 -- @key revocations  Stream of the recent revocations.
 -- @arg id           The session's id.
--- @arg own_prefix   What precedes an API key's id in the key of the sorted set of its sessions' ids.
+-- @arg own_prefix   Prefix of the keys of the sorted sets of API keys' session ids, in the same hash slot.
 -- @reply            1, or 0 if the session was not found.
 --- @include "includes/end-session.lua"
 

@@ -5,8 +5,8 @@ local MAX_REVOCATIONS = 10000
 -- Time after the last revocation for which the revocations are kept, in ms.
 local REVOCATIONS_KEPT_MS = 3600000
 
--- The caller must have written something before: a script whose first write needs memory fails while Redis is full, and
--- a revocation must work then too.
+-- A script must have removed something before it calls this function. A script whose first write needs memory fails
+-- while Redis is full, but a revocation must succeed even then.
 local function record_revocation(revocations, id)
   redis.call('XADD', revocations, 'MAXLEN', '~', MAX_REVOCATIONS, '*', 'id', id)
   redis.call('PEXPIRE', revocations, REVOCATIONS_KEPT_MS)
