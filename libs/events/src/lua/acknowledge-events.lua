@@ -1,6 +1,6 @@
 --- Acknowledges entries, and moves the dispatched mark to the position up to which all entries are acknowledged.
--- The mark outlives the consumer group: a lost group is created again at the mark. Retention never removes events
--- after the mark.
+-- If Redis loses the consumer group, the group is created again at the mark. Retention never removes events after the
+-- mark.
 -- @key log           Stream of the account's events.
 -- @key log_counters  Hash of the log's counters.
 -- @arg group         Name of the consumer group.

@@ -1,10 +1,10 @@
 --- Reads the state of the log, and creates its epoch if it has none.
--- So a cursor exists before the first event. Nothing is written to a log that has an epoch, so that a full Redis can
--- still be read.
+-- Callers can thus get a cursor before the first event. If the log has an epoch, nothing is written, so that the script
+-- works even while Redis is full.
 -- @key log           Stream of the account's events.
 -- @key log_index     Hash from an event's id to its position in the log.
 -- @key log_counters  Hash of the log's counters.
--- @args events       `appendEventsLuaArguments` without events: the epoch that a new log gets.
+-- @args events       `appendEventsLuaArguments` without events. Contains the epoch for a new log.
 -- @reply             An array.
 -- @field epoch       Epoch of the log.
 -- @field last        Position of the newest event, or nil.

@@ -1,6 +1,6 @@
 --- Reads events as the only reader of the log: first the events that were not acknowledged, then new ones.
--- If the consumer group is missing, it is created again at the dispatched mark in the same step. A log without events
--- is not created: its account may have been removed.
+-- If the consumer group is missing, it is created again at the dispatched mark in the same step. A log that does
+-- not exist is not created, because the account may have been removed.
 -- @key log           Stream of the account's events.
 -- @key log_counters  Hash of the log's counters.
 -- @key lease         Token of the current reader.

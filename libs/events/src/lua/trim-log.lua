@@ -1,10 +1,10 @@
---- Removes expired and excess events from the head of the log, but no event after the dispatched mark.
+--- Removes expired and excess events from the log, the oldest first, but no event after the dispatched mark.
 -- @key log           Stream of the account's events.
 -- @key log_index     Hash from an event's id to its position in the log.
 -- @key log_counters  Hash of the log's counters.
 -- @arg max_count     Maximum number of events.
 -- @arg oldest        Time before which events are removed, in ms.
--- @arg max_examined  Number of events after which the script stops.
+-- @arg max_examined  Number of removed events after which the script stops.
 -- @reply             Number of events removed.
 --- @include "includes/recorded-at.lua"
 

@@ -2,8 +2,9 @@
 -- The last arguments of a script that includes this file are the events (`appendEventsLuaArguments`). The script calls
 -- `append_events(events_from)`.
 --
--- The log is a stream. The index finds single events by id; an id that is already recorded is skipped. The counters
--- contain the sequences, the epoch, and the positions of the newest, the trimmed and the dispatched event.
+-- The log is a stream. The index maps the id of each event to its position. An event whose id is already in the index
+-- is skipped. The counters contain the sequences, the epoch, and the positions of the newest event, of the last event
+-- that retention removed, and of the last dispatched event.
 -- @uses log           Stream of the account's events.
 -- @uses log_index     Hash from an event's id to its position in the log.
 -- @uses log_counters  Hash of the log's counters.

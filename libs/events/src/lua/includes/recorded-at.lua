@@ -1,5 +1,6 @@
 --- Reads when an entry of the log was recorded.
--- Positions never go back. After Redis' clock was set back, they begin with a later time than that of the event.
+-- The position of an entry begins with a time, too. If Redis' clock was set back, that time is too late, because
+-- positions always increase.
 
 -- Returns the time in ms since 1970.
 local function recorded_at(entry)
