@@ -1,7 +1,7 @@
 --- Lists rows by their last activity and id, the latest first.
--- @key rows       Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key rows       Hash from a contact's id to the part of its row built from its messages and fields, as JSON.
 -- @key row_order  Sorted set of the ids of all rows by their last activity, in ms.
--- @key row_sends  Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_sends  Hash from a phone number to the part of a row built from the sends to this number, as JSON.
 -- @key numbers    Hash from a phone number to its most likely contact.
 -- @arg limit      Maximum number of rows.
 -- @arg after_at   Last activity of the row after which the page begins, in ms, or ''.

@@ -1,7 +1,7 @@
 --- Reads rows by their ids.
--- @key rows       Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key rows       Hash from a contact's id to the part of its row built from its messages and fields, as JSON.
 -- @key row_order  Sorted set of the ids of all rows by their last activity, in ms.
--- @key row_sends  Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_sends  Hash from a phone number to the part of a row built from the sends to this number, as JSON.
 -- @key numbers    Hash from a phone number to its most likely contact.
 -- @args ids       Ids of rows.
 -- @reply          For each row that exists: id, last activity, row as JSON or '', pairs of a number and its value in

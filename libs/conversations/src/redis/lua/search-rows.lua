@@ -2,7 +2,7 @@
 -- Digits also match the beginning of a word.
 -- If few rows have the rarest word, these rows are the candidates. Otherwise, the candidates are the rows with the
 -- latest activity.
--- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key rows            Hash from a contact's id to the part of its row built from its messages and fields, as JSON.
 -- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
 -- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
 -- @arg max_indexed     Maximum number of rows with the rarest word up to which these rows are the candidates.
@@ -109,7 +109,8 @@ local function has_word(text, beginning)
   return own ~= nil and string.find(own, ' ' .. beginning, 1, true) ~= nil
 end
 
--- `text` is the row as JSON, or false for the row of a number.
+-- Returns true if a row matches the search. `text` is the value in `rows`, or false for the row of a number without a
+-- contact.
 local function matches(id, text)
   if digits ~= '' then
     if not text then return has_digits(id) end

@@ -19,7 +19,7 @@ end
 -- Changes how a send is counted. `is_over` is true if the send is no longer shown.
 local function recount_send(number, send_id, before, after, is_over)
   local sends = load_sends(number)
-  -- The counts of sends that an earlier build accepted, or that were accepted while rows were off, may be missing.
+  -- A send may not have been counted, because an earlier build accepted it, or because rows were off at that time.
   if before ~= '' and sends[before] > 0 then sends[before] = sends[before] - 1 end
   if after ~= '' then sends[after] = sends[after] + 1 end
   local was_shown = is_over and remove_preview(sends, send_id)

@@ -1,8 +1,8 @@
 --- Reads and writes the rows of conversations (see `redis-row-keys.ts` for their form).
 -- A position is an array that begins with a time in ms and an id. Positions are ordered by time, then by id.
--- @uses rows          Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @uses rows          Hash from a contact's id to the part of its row built from its messages and fields, as JSON.
 -- @uses row_order     Sorted set of the ids of all rows by their last activity, in ms.
--- @uses row_sends     Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @uses row_sends     Hash from a phone number to the part of a row built from the sends to this number, as JSON.
 -- @uses row_words     Sorted set of search words, each followed by a zero byte and the id of a row.
 -- @uses row_revision  Latest revision that was assigned, over all rows of the account.
 -- @uses numbers       Hash from a phone number to its most likely contact.
