@@ -10,7 +10,7 @@
 -- @reply             1, or 0 if that outage has already ended.
 --- @include "@events/lua/includes/append-events.lua"
 
--- Time after an outage during which every process wakes the work that waited for the end of the outage.
+-- Time after an outage during which every process wakes the work that waited for the end of the outage, in ms.
 local RECOVERING_MS = 2000
 -- Time after an outage in which the next outage counts as a relapse, unless a request has succeeded meanwhile, in ms.
 local RELAPSE_MS = 60000

@@ -3,11 +3,11 @@
 -- @key awaiting          Sorted set of sends that await a message of the recipient.
 -- @key lane              List of the sends in the recipient's lane.
 -- @key scheduled         Sorted set of scheduled sends by their time.
--- @key status_scheduled  Set of the sends of the status `scheduled`.
+-- @key status_scheduled  Set of the sends with the status `scheduled`.
 -- @key of_recipient      Set of the sends to the recipient.
 -- @arg max_count         Maximum number of awaiting sends, and of sends of the lane to examine.
 -- @arg max_clock_step    Maximum time by which Redis' clock may have been set back, in ms.
--- @arg send_prefix       Prefix of the keys of sends, in the slot of the keys.
+-- @arg send_prefix       Prefix of the keys of sends, in the same hash slot.
 -- @reply                 Ids of the sends.
 --- @include "includes/send-lanes.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"

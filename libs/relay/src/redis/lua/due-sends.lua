@@ -1,8 +1,8 @@
 --- Reads the sends that are due.
 -- @key due             Sorted set by time, whose members end with the id of a send.
 -- @arg max_count       Maximum number of sends.
--- @arg send_prefix     Prefix of the keys of sends, in the slot of the keys.
--- @reply               Arrays of member, id, order, state and revision; the last three are '' if the send is gone.
+-- @arg send_prefix     Prefix of the keys of sends, in the same hash slot.
+-- @reply               Arrays of member, id, order, state and revision; the last three are '' if the send was removed.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local sends = {}

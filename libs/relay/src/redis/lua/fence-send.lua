@@ -19,12 +19,13 @@
 -- @arg state             New state as JSON.
 -- @arg nonce             Random id of this transition.
 -- @arg recipient         Phone number of the recipient.
--- @arg lease             Time until the lane is due in ms.
+-- @arg lease             Time until the lane is due again, in ms.
 -- @arg rate              Configured budget of the account, in requests per second.
 -- @arg rows_kept         'on' if rows are kept, or 'off'.
 -- @arg row_count         How a row counts the send after the transition.
 -- @arg notice            The send's new status as JSON, for event streams.
--- @reply                 'fenced', 'changed' if the send changed since it was read, or 'unusual'.
+-- @reply                 'fenced'; 'changed' if the send changed since it was read, or was stored in another Redis run;
+--                        or 'unusual'.
 --- @include "@platform/redis/lua/includes/now.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "@upstream/budget/lua/includes/token-bucket.lua"

@@ -7,13 +7,13 @@
 -- @key lanes_since     Sorted set of sends by when they joined their lane, in ms.
 -- @key lane_depths     Sorted set of recipients by the number of sends in their lane.
 -- @key scheduled       Sorted set of scheduled sends by their time.
--- @key idempotency     Redis key of the idempotency key; any key if the request has none.
+-- @key idempotency     Redis key of the idempotency key; any key if the request has no idempotency key.
 -- @key last_number     Number of the send that was accepted last.
 -- @key expiring        Sorted set of sends by when they expire.
 -- @key poll_facts      Hash of the statistics of the account's polls.
--- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key rows            Hash from a contact's id to the part of its row built from its messages and fields, as JSON.
 -- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
--- @key row_sends       Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_sends       Hash from a phone number to the part of a row built from the sends to this number, as JSON.
 -- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
 -- @key row_revision    Latest revision that was assigned, over all rows of the account.
 -- @key numbers         Hash from a phone number to its most likely contact.
@@ -38,8 +38,9 @@
 -- @arg notice          The send's status as JSON, for event streams.
 -- @arg max_unfinished  Maximum number of unfinished sends of the caller, or '' if the caller has no quota.
 -- @arg quota_kept      Time for which the quota remembers its sends after they are due, in ms.
--- @reply               'new', 'reused', 'busy', 'quotaExceeded', or the id of the send that already owns the
---                      idempotency key.
+-- @reply               'new'; 'reused' if the idempotency key belongs to a request with another body; 'busy' if another
+--                      request has reserved the key or may have done so; 'quotaExceeded'; or the id of the send that
+--                      already owns the key.
 --- @include "includes/send-lanes.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "includes/idempotency.lua"

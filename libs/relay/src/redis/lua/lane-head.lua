@@ -6,7 +6,7 @@
 -- @key known_run          Hash of the last known Redis run and its start.
 -- @key upstreams          Hash from an upstream address to its service.
 -- @key poll_facts         Hash of the statistics of the account's polls.
--- @arg send_prefix        Prefix of the keys of sends, in the slot of the keys.
+-- @arg send_prefix        Prefix of the keys of sends, in the same hash slot.
 -- @arg recipient          Phone number of the recipient.
 -- @reply                  An array; empty if the lane is empty.
 -- @field now              The time in ms.

@@ -4,11 +4,11 @@
 -- @key lanes_due        Sorted set of recipients by when their lane is due, in ms.
 -- @key lanes_since      Sorted set of sends by when they joined their lane, in ms.
 -- @key lane_depths      Sorted set of recipients by the number of sends in their lane.
--- @key status_before    Set of the sends of the status `scheduled`.
--- @key status_after     Set of the sends of the status `queued`.
+-- @key status_before    Set of the sends with the status `scheduled`.
+-- @key status_after     Set of the sends with the status `queued`.
 -- @key rows             Hash of the rows of contacts; its channel reports changes.
--- @arg send_prefix      Prefix of the keys of sends, in the slot of the keys.
--- @arg lane_prefix      Prefix of the keys of lanes, in the slot of the keys.
+-- @arg send_prefix      Prefix of the keys of sends, in the same hash slot.
+-- @arg lane_prefix      Prefix of the keys of lanes, in the same hash slot.
 -- @arg invalid_members  Members to remove, as JSON: member, id, and revision or ''.
 -- @args sends           Of each send: id, revision, recipient, state, and its new status as JSON for event streams.
 -- @reply                Recipients of the sends that were moved.

@@ -7,7 +7,7 @@
 -- @arg send_prefix  Prefix of the keys of sends, in the slot of the keys.
 -- @reply            An array.
 -- @field now        The time in ms.
--- @field sends      Arrays of id, order, state and revision; the last three are '' if the send is gone.
+-- @field sends      Arrays of id, order, state and revision; the last three are '' if the send was removed.
 --- @include "@platform/redis/lua/includes/now.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 

@@ -1,6 +1,6 @@
---- Sets a later time of the next check for the messages of sends, unless the send changed or is no longer due.
+--- Postpones the next check for the message of each send, unless the send changed or its check is no longer due.
 -- @key confirms      Sorted set of sends by when the next check for their message is due.
--- @arg send_prefix   Prefix of the keys of sends, in the slot of the key.
+-- @arg send_prefix   Prefix of the keys of sends, in the same hash slot.
 -- @args sends        For each send its id, the revision with which it was read, and the wait in ms.
 -- @reply             Ids of the sends whose check was due and is now later.
 --- @include "@platform/redis/lua/includes/now.lua"

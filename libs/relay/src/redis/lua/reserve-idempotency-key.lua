@@ -2,7 +2,7 @@
 -- @key idempotency  Redis key of the idempotency key.
 -- @arg owner        Owner of the reservation.
 -- @arg lease        Duration of the reservation in ms.
--- @reply            0 if another request holds a reservation, else 1.
+-- @reply            0 if another request holds a reservation, else 1. Also 1 if a send already owns the key.
 
 local taken = redis.call('GET', idempotency)
 if not taken or taken == '~' .. owner then

@@ -14,13 +14,13 @@
 -- @key scheduled        Sorted set of scheduled sends by their time.
 -- @key finished         Sorted set of finished sends by when they finished.
 -- @key claims           Hash from a message to the send that claims it.
--- @key status_before    Set of the sends of the status that the send had.
--- @key status_after     Set of the sends of the status that the send gets.
+-- @key status_before    Set of the sends with the status that the send had before.
+-- @key status_after     Set of the sends with the new status of the send.
 -- @key expiring         Sorted set of sends by when they expire.
 -- @key undecided        Sorted set of accepted and unknown sends by when they got that status.
 -- @key rows             Hash from a contact's id to the part of its row that its messages decide, as JSON.
 -- @key row_order        Sorted set of the ids of all rows by their last activity, in ms.
--- @key row_sends        Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_sends        Hash from a phone number to the part of a row built from the sends to this number, as JSON.
 -- @key row_words        Sorted set of search words, each followed by a zero byte and the id of a row.
 -- @key row_revision     Latest revision that was assigned, over all rows of the account.
 -- @key numbers          Hash from a phone number to its most likely contact.
@@ -34,16 +34,16 @@
 -- @arg is_awaiting      'yes' if the send awaits a message, else 'no'.
 -- @arg confirm_in       Time until the next check for the message in ms, 'never', or '' to leave it unchanged.
 -- @arg message          Message that the send claims, or ''.
--- @arg claim            Value of the claim.
+-- @arg claim            Value to store in `claims` for this message.
 -- @arg nonce            Random id of this transition.
--- @arg run              'mustMatch': refused in another Redis run than the send's; 'update': sets the send's run to
---                       the current run; or ''.
+-- @arg run              'mustMatch': nothing happens if the send was stored in another Redis run; 'update': sets the
+--                       send's run to the current run; or ''.
 -- @arg nonce_before     Nonce with which the send was read.
 -- @arg expires_at       New expiry time of the send in ms, 'never', or '' to leave it unchanged.
 -- @arg is_undecided     'undecided' or ''.
 -- @arg rows_kept        'on' if rows are kept, or 'off'.
 -- @arg row_count        How a row counts the send after the transition: 'p', 'f' or ''.
--- @arg is_over          'over' if rows no longer show the send, or ''.
+-- @arg is_over          'over' if the row no longer shows the send, or ''.
 -- @arg notice           The send's new status as JSON, for event streams.
 -- @args events          Events to append (`appendEventsLuaArguments`).
 -- @reply                2 if the send left its lane empty, else 1; 0 if nothing happened.

@@ -2,13 +2,13 @@
 -- @key finished         Sorted set of finished sends by when they finished.
 -- @key confirms         Sorted set of sends by when the next check for their message is due.
 -- @key claims           Hash from a message to the send that claims it.
--- @key rows            Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key rows            Hash from a contact's id to the part of its row built from its messages and fields, as JSON.
 -- @key row_order       Sorted set of the ids of all rows by their last activity, in ms.
--- @key row_sends       Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_sends       Hash from a phone number to the part of a row built from the sends to this number, as JSON.
 -- @key row_words       Sorted set of search words, each followed by a zero byte and the id of a row.
 -- @key row_revision    Latest revision that was assigned, over all rows of the account.
 -- @key numbers         Hash from a phone number to its most likely contact.
--- @arg send_prefix      Prefix of the keys of sends, in the slot of the keys.
+-- @arg send_prefix      Prefix of the keys of sends, in the same hash slot.
 -- @arg awaiting_prefix  Prefix of the keys of the sets of sends that await a message of a recipient.
 -- @arg missing_ids      Ids of sends that no longer exist, as JSON.
 -- @arg rows_kept        'on' if rows are kept, or 'off'.

@@ -1,4 +1,4 @@
---- Stores since when the current Redis run is known.
+--- Stores when the current Redis run was first noticed.
 -- The hash `known_run` contains the id and the start of the run, and in `reported` the last run that a lane head
 -- reported. Earlier builds do not store `reported`, because they report a run when they store it.
 --- @include "@platform/redis/lua/includes/now.lua"
