@@ -6,7 +6,7 @@
 -- @key revision       Revision of the account's endpoints.
 -- @arg id             The endpoint's id.
 -- @arg endpoint       The endpoint as JSON.
--- @arg bytes          Size of its filter in bytes.
+-- @arg bytes          Size of the endpoint's filter in bytes.
 -- @arg max_endpoints  Maximum number of endpoints.
 -- @arg max_bytes      Maximum total size of all filters in bytes.
 -- @reply              'added', or the limit that is reached: 'endpoints' or 'filters'.

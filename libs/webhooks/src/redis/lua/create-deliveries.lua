@@ -1,9 +1,10 @@
 --- Creates deliveries of events.
 -- An event for a disabled endpoint, or above the limit of the backlog, extends the endpoint's gap instead. Exception:
--- a test event of an unordered endpoint ignores the lower limit of failing endpoints, because a caller waits for it.
+-- the lower limit of failing endpoints does not apply to a test event for an unordered endpoint, because a caller waits
+-- for this event.
 -- @key webhooks     Hash of the account's endpoints.
 -- @arg base         Prefix of the account's keys.
--- @arg lease        Key of the reader's lease, in the slot of the keys, or '' without a reader.
+-- @arg lease        Key of the reader's lease, in the same hash slot, or '' without a reader.
 -- @arg token        Token of the reader.
 -- @arg lease_ms     Duration of the lease in ms.
 -- @arg event_count  Number of events.

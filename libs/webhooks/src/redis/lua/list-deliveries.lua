@@ -8,7 +8,7 @@
 -- @arg before        Number before which the page begins, or ''.
 -- @arg max_count     Maximum number of deliveries.
 -- @arg max_examined  Maximum number of deliveries to examine if `missed` or `since` is given.
--- @constant BATCH    Number of deliveries that are read at once of each endpoint, if there are several.
+-- @constant BATCH    Number of deliveries that are read at once of each endpoint, if there are several endpoints.
 -- @reply             An array.
 -- @field next        Number before which the next page begins, or ''.
 -- @fields ids        Ids of the deliveries.

@@ -1,4 +1,4 @@
---- Lists the deliveries of one event, newest first. They are looked up by their ids, one for each endpoint.
+--- Lists the deliveries of one event, newest first. They are found by their ids, one for each endpoint.
 -- @key webhooks      Hash of the account's endpoints.
 -- @arg base          Prefix of the account's keys.
 -- @arg status        Stored status of the deliveries, or '' for all.

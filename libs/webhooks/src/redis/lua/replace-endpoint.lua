@@ -12,8 +12,8 @@
 -- @arg id            The endpoint's id.
 -- @arg expected      The endpoint as it was read.
 -- @arg replacement   The endpoint as JSON.
--- @arg bytes         Size of its filter in bytes.
--- @arg grows         '1' if its filter grows.
+-- @arg bytes         Size of the replacement's filter in bytes.
+-- @arg grows         '1' if the filter becomes larger.
 -- @arg resets_pace   '1' if the endpoint starts with a new pace: it is enabled or disabled, or its URL changes.
 -- @arg ends_pause    '1' to end a pause of the endpoint.
 -- @arg moves         '1' if the URL of an enabled endpoint changes, and the endpoint stays enabled.

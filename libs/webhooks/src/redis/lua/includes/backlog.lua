@@ -27,7 +27,7 @@ local function max_pending(endpoint)
   return failing and NOW - failing >= DEAD_AFTER_MS and MAX_PENDING_DEAD or MAX_PENDING
 end
 
--- Returns the first and last position of the events that still have to become deliveries, or nil.
+-- Returns the first and last position of the events in the gap that is marked `behind`, or nil without such a gap.
 local function behind(endpoint)
   return string.match(redis.call('LINDEX', gaps(endpoint), -1) or '', '^(%S+) (%S+) behind$')
 end

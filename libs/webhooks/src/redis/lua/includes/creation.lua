@@ -73,7 +73,7 @@ local function restart(endpoint, id, status)
   make_pending(endpoint, id, lane, position)
 end
 
--- Writes what `create` and `restart` collected. Scripts that call them end with this.
+-- Writes what `create` and `restart` collected. A script that calls one of them must call this function afterwards.
 local function write_pending()
   if created > 0 then redis.call('INCRBY', COUNT, created) end
   for endpoint, it in pairs(known) do
@@ -89,9 +89,9 @@ local function write_pending()
   end
 end
 
--- True if the event at this position must wait until the events before it have become deliveries of an ordered
--- endpoint: while some of them are not dispatched, or the backlog has no room for them. Refills create their deliveries
--- in the order of the log. That includes events after the end of the range: they extend the range when they are
+-- Returns true if the event at this position must wait, because earlier events have no deliveries to this ordered
+-- endpoint yet: some are not dispatched, or the backlog has no room for them. Refills later create the deliveries in
+-- the order of the log. That includes events after the end of the `behind` gap, which extend the gap when they are
 -- dispatched.
 local function waits_in_order(endpoint, position)
   if not endpoint_of(endpoint).ordered then return false end

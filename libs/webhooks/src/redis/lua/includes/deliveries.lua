@@ -50,7 +50,7 @@ local function list_as(endpoint, id, from, to)
 end
 
 -- Finishes a delivery that is no longer due or under way. A delivery that fails while its endpoint is disabled counts
--- as missed, also after retention has removed its record.
+-- as missed, even after retention has removed the delivery's record.
 local function finish(endpoint, id, status, reason)
   redis.call('HSET', delivery(id), 'status', status, 'reason', reason, 'finishedAt', whole(NOW))
   redis.call('HDEL', delivery(id), 'body', 'claim', 'nextAttemptAt')

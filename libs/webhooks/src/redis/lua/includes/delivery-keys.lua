@@ -1,5 +1,5 @@
 --- Names the keys of deliveries and their endpoints.
--- Which deliveries a script touches is known only while it runs, so it gets the prefix of the account's keys
+-- A script finds out only while it runs which deliveries it changes. It therefore gets the prefix of the account's keys
 -- (`...:{account}:`) as an argument. All these keys are in the account's hash slot.
 -- @uses webhooks   Hash of the account's endpoints.
 -- @uses base       Prefix of the account's keys.

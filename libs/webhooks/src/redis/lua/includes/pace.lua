@@ -61,8 +61,8 @@ local function speed_up(endpoint, max)
   else redis.call('HDEL', pace(endpoint), 'slots', 'slowedAt') end
 end
 
--- Halves the number of slots, to at least one. Ignores attempts that began before the last reduction. With one slot
--- left, pauses grow instead.
+-- Halves the number of slots, to at least one. Ignores attempts that began before the last reduction. If only one slot
+-- is left, pauses the endpoint instead, each time for longer.
 local function slow_down(endpoint, slots, began)
   local slowed, pause = unpack(redis.call('HMGET', pace(endpoint), 'slowedAt', 'pause'))
   if slowed and began < tonumber(slowed) then return end
