@@ -12,8 +12,8 @@
 -- @key upstream         Hash of the account's outage.
 -- @arg rate             Configured budget of the account, in requests per second.
 -- @arg lease_ms         Duration of the lease in ms.
--- @arg contact_prefix   Prefix of the keys of contacts' records, in the slot of the keys.
--- @arg messages_prefix  Prefix of the keys of contacts' messages, in the slot of the keys.
+-- @arg contact_prefix   Prefix of the keys of contacts' records, in the same hash slot.
+-- @arg messages_prefix  Prefix of the keys of contacts' messages, in the same hash slot.
 -- @arg full_share_ms    Delay of a read of older messages, in ms, after which such reads get their full share of the
 --                       budget.
 -- @args leases_of       Ids of the leases, one for each contact that may be claimed.

@@ -12,9 +12,9 @@
 -- @key deep           Sorted set of contacts by when their read of older messages is due, in ms.
 -- @key rates          Hash from a bucket of message rates to its number of contacts.
 -- @key upstreams      Hash from an upstream address to its service.
--- @key rows           Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key rows           Hash from a contact's id to the part of its row built from its messages and fields, as JSON.
 -- @key row_order      Sorted set of the ids of all rows by their last activity, in ms.
--- @key row_sends      Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_sends      Hash from a phone number to the part of a row built from the sends to this number, as JSON.
 -- @key row_words      Sorted set of search words, each followed by a zero byte and the id of a row.
 -- @key row_revision   Latest revision that was assigned, over all rows of the account.
 -- @keys records       Hashes of the contacts' records.

@@ -15,9 +15,9 @@
 -- @key facts              Hash of the statistics of the account's polls.
 -- @key slot               Hash of the detection delays in the current time slot.
 -- @key other_numbers      Hash from a phone number to its other contacts, as JSON.
--- @key rows               Hash from a contact's id to the part of its row that its messages decide, as JSON.
+-- @key rows               Hash from a contact's id to the part of its row built from its messages and fields, as JSON.
 -- @key row_order          Sorted set of the ids of all rows by their last activity, in ms.
--- @key row_sends          Hash from a phone number to the part of a row that the sends to it decide, as JSON.
+-- @key row_sends          Hash from a phone number to the part of a row built from the sends to this number, as JSON.
 -- @key row_words          Sorted set of search words, each followed by a zero byte and the id of a row.
 -- @key row_revision       Latest revision that was assigned, over all rows of the account.
 -- @arg contact_id         The contact's id.

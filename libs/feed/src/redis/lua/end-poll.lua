@@ -47,7 +47,7 @@ if outcome == 'done' then
     -- No commit scheduled the contact, because all commits were refused, or the contact became due again during the
     -- read.
     if kind == 'head' then return due_in(0) end
-    -- Unless the read of older messages was scheduled again, it is over.
+    -- The read of older messages was not scheduled again, so it is over.
     redis.call('ZREM', set, id)
   end
   return with_next_due({-1}, SETS)

@@ -7,7 +7,7 @@
 -- @key due             Sorted set of contacts by when they are polled next, in ms.
 -- @constant DELETED    Status bit of a deleted contact, in the first byte of the contact as it was listed.
 -- @constant ALL_BITS   All status bits together. A first byte above this number is damaged.
--- @arg contact_prefix  Prefix of the keys of the contacts' records, in the slot of the keys.
+-- @arg contact_prefix  Prefix of the keys of the contacts' records, in the same hash slot.
 -- @arg due_in          In how many ms the contacts are due at the latest.
 -- @args phone_numbers  The phone numbers.
 -- @reply               An array.

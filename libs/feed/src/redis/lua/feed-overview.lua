@@ -12,7 +12,7 @@
 -- @field due                Number of contacts that are due.
 -- @field first              When the first contact is due, in ms.
 -- @field listed_at          When the list was last read completely, in ms.
--- @field suspect_since      Start of the oldest suspicion that is not confirmed, in ms.
+-- @field suspect_since      Time since which contacts or messages are suspect and not confirmed as deleted, in ms.
 -- @field unreadable         Number of unreadable messages.
 -- @field unreadable_listed  History of the unreadable elements of the list.
 -- @field waiting            Number of reads of older messages that are due.

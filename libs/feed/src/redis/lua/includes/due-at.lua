@@ -1,4 +1,4 @@
---- Writes times as Redis stores them.
+--- Formats due times as Redis stores them.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 -- Returns the time that is this many ms from now, as text.
