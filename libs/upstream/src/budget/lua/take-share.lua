@@ -1,5 +1,5 @@
---- Takes one request of a share of the budget if one is available.
--- The key holds the time at which the share is completely unused again.
+--- Takes one request from a part of the budget that one kind of requests may use, if a request is available.
+-- The key contains the time at which the full share will be available again.
 -- @key share       Time in ms, as text with a fraction.
 -- @arg interval    Time in which one request becomes available, in ms.
 -- @arg burst       Number of requests that may be sent at once.

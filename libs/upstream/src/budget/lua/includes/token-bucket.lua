@@ -11,8 +11,8 @@
 --     available_for_polls(b) -> available
 --
 -- `bucket` is the account's key `budget`. `kind` is a class of requests. `unused` is the number of tokens to return
--- first. `heads_wait` is true if first requests of polls wait although no note records it. `available` is the rate
--- available to polls, in requests per second.
+-- first. `heads_wait` is true if polls wait for the tokens of their first requests, although no note records this.
+-- `available` is the rate available to polls, in requests per second.
 --
 -- **The bucket.** The bucket refills by Redis' clock. A second, smaller bucket (`floor`) refills a fifth as fast: the
 -- minimum that polls get.
