@@ -5,7 +5,7 @@ import { type Event, signWebhook } from '#client';
 import { action, type CommandContext, type Terminal } from '../command-context.js';
 import { CommandFault } from '../failure.js';
 import { fetchFault } from '../fetch-fault.js';
-import { type Forwarded, Forwarder } from '../listen/forwarder.js';
+import type { Forwarded, Forwarder } from '../listen/forwarder.js';
 import { duration } from '../output/duration.js';
 import { excerpt, printable } from '../output/printable.js';
 import { collect, wholeNumber } from '../settings/option-values.js';
@@ -60,6 +60,8 @@ async function listen(context: CommandContext, options: Options): Promise<undefi
   const given = terminal.environment['TIDINGS_WEBHOOK_SECRET'] ?? '';
   const secret = given === '' ? `whsec_${randomBytes(32).toString('base64')}` : given;
   await assertSecret(secret);
+  // Loaded only here, because it takes longer to load than most commands to run.
+  const { Forwarder } = await import('../listen/forwarder.js');
   const forwarder = new Forwarder({ url: options.forward, secret, timeoutMs: options.timeout * 1_000 });
   const { stream, start } = await openStream(context, options);
   const { url } = await context.connection();
