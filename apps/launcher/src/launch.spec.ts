@@ -1,19 +1,18 @@
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { pause } from '#platform';
 import { Checkout, type Launch } from './fixtures/checkout.js';
 
+/** The first start builds it. Each test begins without state. */
 let checkout: Checkout;
 
-beforeEach(async () => {
+beforeAll(async () => {
   checkout = await Checkout.make();
 });
-
-afterEach(async () => {
-  await checkout.dispose();
-});
+afterEach(() => checkout.reset());
+afterAll(() => checkout.dispose());
 
 interface StandInState {
   pid: number;
@@ -266,23 +265,25 @@ describe('npm start', () => {
   });
 
   it('exits with the error of a process that repeatedly fails to start', async () => {
-    await writeFile(checkout.path('apps/worker/src/main.ts'), "throw new Error('startup failed');");
-    const launch = checkout.start();
+    await using changed = await Checkout.make();
+    await writeFile(changed.path('apps/worker/src/main.ts'), "throw new Error('startup failed');");
+    const launch = changed.start();
     expect(await launch.exited).toBe(1);
     expect(launch.output).toContain('worker: Error: startup failed');
     expect(launch.output).toContain('worker exited before it was ready (exit status 1); restarting in 2 s');
   });
 
   it('exits with status 1 and names the file if a source file has a compile error', async () => {
-    await writeFile(checkout.path('apps/worker/src/main.ts'), 'const = 1;');
-    const launch = checkout.start();
+    await using changed = await Checkout.make();
+    await writeFile(changed.path('apps/worker/src/main.ts'), 'const = 1;');
+    const launch = changed.start();
     expect(await launch.exited).toBe(1);
     expect(launch.output).toContain('apps/worker/src/main.ts');
   });
 });
 
 async function installOldRedis(): Promise<void> {
-  await mkdir(checkout.path('bin'));
+  await mkdir(checkout.path('bin'), { recursive: true });
   const program = checkout.path('bin/redis-server');
   await writeFile(
     program,
