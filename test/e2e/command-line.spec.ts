@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Delivery, Event, QueuedSend, Send, Webhook } from '#client';
-import { jsonLines, reaching, runTidings, startTidings } from '../support/command-line.js';
+import { jsonLines, reaching, runTidings, runTidingsInside, startTidings } from '../support/command-line.js';
 import { eventually } from '../support/eventually.js';
 import { type Command, startCommand } from '../support/process.js';
 import { Product } from '../support/product.js';
@@ -28,8 +28,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** Runs a command in this process. Tests of how the process itself starts and ends use `runTidings`. */
 async function run(...parameters: string[]): ReturnType<typeof runTidings> {
-  return await runTidings(parameters, reaching(product));
+  return await runTidingsInside(parameters, reaching(product));
 }
 
 async function json<T>(...parameters: string[]): Promise<T[]> {
@@ -71,17 +72,17 @@ describe('tidings login', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(await readFile(path, 'utf8')).toContain(product.apiKey);
 
-    const listed = await runTidings(['profiles'], home());
+    const listed = await runTidingsInside(['profiles'], home());
     expect(listed.stdout).toContain('default');
     expect(listed.stdout).not.toContain(product.apiKey);
     expect(await runTidings(['sends'], home())).toMatchObject({ code: 0 });
     // The stored key belongs to the stored address.
-    expect(await runTidings(['--url', 'http://127.0.0.1:9', 'sends'], home())).toMatchObject({
+    expect(await runTidingsInside(['--url', 'http://127.0.0.1:9', 'sends'], home())).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('there is no API key for http://127.0.0.1:9'),
     });
-    expect(await runTidings(['logout'], home())).toMatchObject({ code: 0 });
-    expect(await runTidings(['sends'], home())).toMatchObject({ code: 3 });
+    expect(await runTidingsInside(['logout'], home())).toMatchObject({ code: 0 });
+    expect(await runTidingsInside(['sends'], home())).toMatchObject({ code: 3 });
   });
 
   it('uses TIDINGS_URL and TIDINGS_PROFILE, and stores a key with any scope', async () => {
@@ -100,10 +101,10 @@ describe('tidings login', () => {
       KEY: key,
     });
     expect(await signedIn.ended).toMatchObject({ code: 0 });
-    const listed = await runTidings(['--json', 'profiles'], home());
+    const listed = await runTidingsInside(['--json', 'profiles'], home());
     expect(listed.stdout).toContain('"name":"staging"');
-    expect(await runTidings(['logout'], staging)).toMatchObject({ code: 0 });
-    expect((await runTidings(['--json', 'profiles'], home())).stdout).not.toContain('staging');
+    expect(await runTidingsInside(['logout'], staging)).toMatchObject({ code: 0 });
+    expect((await runTidingsInside(['--json', 'profiles'], home())).stdout).not.toContain('staging');
   });
 });
 
@@ -190,7 +191,7 @@ describe('the command tidings', () => {
   });
 
   it('exits with code 2 if a required option of `tidings trigger` is missing', async () => {
-    expect(await run('trigger', 'message.read')).toMatchObject({
+    expect(await runTidings(['trigger', 'message.read'], reaching(product))).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--contact'),
     });
@@ -315,9 +316,9 @@ describe('the command tidings', () => {
     );
     product.canaries.addSecret('the created key', created?.key);
     const limited = { ...reaching(product), TIDINGS_API_KEY: String(created?.key) };
-    expect(await runTidings(['send', NUMBER, 'Not allowed'], limited)).toMatchObject({ code: 3 });
+    expect(await runTidingsInside(['send', NUMBER, 'Not allowed'], limited)).toMatchObject({ code: 3 });
     expect(await run('keys', 'revoke', String(created?.id))).toMatchObject({ code: 0 });
-    expect(await runTidings(['sends'], limited)).toMatchObject({ code: 3 });
+    expect(await runTidingsInside(['sends'], limited)).toMatchObject({ code: 3 });
 
     const upstream = `http://127.0.0.1:${product.simulator.port}/v1`;
     const account = await startCommand(
@@ -416,7 +417,7 @@ describe('the command tidings', () => {
     for (const metrics of [bundle['gatewayMetrics'], bundle['workerMetrics']])
       expect(JSON.stringify(metrics?.body)).toContain('tidings_build_info');
 
-    const again = await runTidings(['doctor', '--bundle', file], environment);
+    const again = await runTidingsInside(['doctor', '--bundle', file], environment);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot write') });
     expect(await readFile(file, 'utf8')).toBe(text);
   });
@@ -469,7 +470,7 @@ describe('tidings listen', () => {
 
   it('rejects an invalid signing secret before it forwards any event', async () => {
     const environment = { ...reaching(product), TIDINGS_WEBHOOK_SECRET: 'not-a-secret' };
-    const outcome = await runTidings(['listen', '--forward', 'http://127.0.0.1:9/'], environment);
+    const outcome = await runTidingsInside(['listen', '--forward', 'http://127.0.0.1:9/'], environment);
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
     expect(outcome.stderr).toContain('TIDINGS_WEBHOOK_SECRET');
   });
