@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { READINESS_REASON_CODES } from '#platform';
-import { runTidings } from '../support/command-line.js';
+import { runTidingsInside } from '../support/command-line.js';
 import { eventually } from '../support/eventually.js';
 import { type ProductProcess, ROOT, startProcess } from '../support/process.js';
 import { Product } from '../support/product.js';
@@ -40,7 +40,7 @@ async function detailOf(code: string, at: Pick<ProductProcess, 'port'> = product
     WITHIN_MS,
   );
   const url = `http://127.0.0.1:${at.port}`;
-  const doctor = await runTidings(['--json', 'doctor'], {
+  const doctor = await runTidingsInside(['--json', 'doctor'], {
     TIDINGS_URL: url,
     TIDINGS_API_KEY: product.apiKey,
   });
@@ -83,7 +83,10 @@ describe('a configuration mistake is reported with its remedy:', () => {
   it('an upstream that is down, that rejects the API key, or that is a Tidings gateway, each with its own reason code', async () => {
     const simulator = `http://127.0.0.1:${product.simulator.port}/v1`;
     const gateway = `http://127.0.0.1:${product.gateway.port}/v1`;
-    await accountWith('away', { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'any' });
+    const away = await accountWith('away', { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'any' });
+    // Sends fail at once: reads of contacts alone would take a quarter of a minute to fail often enough.
+    for (let last = 1; last <= 5; last++)
+      await product.json('POST', '/v1/messages/send', { ...SEND, phoneNumber: `+1555123000${last}` }, away);
     await accountWith('refused', { baseUrl: simulator, apiKey: 'not-the-key' });
     const circle = await accountWith('circle', { baseUrl: gateway, apiKey: product.apiKey });
     const { id } = await product.json<{ id: string }>('POST', '/v1/messages/send', SEND, circle);
