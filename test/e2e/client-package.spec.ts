@@ -55,6 +55,7 @@ it('the packed npm client can be installed in an empty folder, type-checks there
         module: 'nodenext',
         lib: ['es2023', 'dom'],
         types: [],
+        skipDefaultLibCheck: true,
       },
       files: ['send.ts'],
     }),
