@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
 import { Events, expectNoGaps, messageIdOf } from './events.js';
 import { Sends } from './sends.js';
+import { testShownAsBefore } from './shown-as-before.js';
 import { Subscriber } from './subscriber.js';
 import { ACCOUNTS, Upgraded } from './upgraded.js';
 
@@ -13,7 +14,7 @@ const REACHABLE = {
 };
 
 /**
- * Declares the tests that the present build continues what an old build stored.
+ * Declares the tests that the present build shows, and then continues, what an old build stored.
  * @param snapshotName see `readSnapshot`
  */
 export function testUpgradeFrom(snapshotName: string): void {
@@ -23,6 +24,11 @@ export function testUpgradeFrom(snapshotName: string): void {
   beforeAll(async () => {
     upgraded = await Upgraded.start(snapshotName);
     sends = new Sends(upgraded);
+  });
+  let working: Promise<void> | undefined;
+  /** Starts the worker, once the tests are over that need what the old build stored as it was. */
+  const startWorker = (): Promise<void> => (working ??= moveAndStartWorker());
+  const moveAndStartWorker = async (): Promise<void> => {
     // All ports have changed, so the accounts get their new upstream addresses before the worker starts.
     await upgraded.moveAccounts();
     for (const [name, account] of Object.entries(REACHABLE))
@@ -30,7 +36,7 @@ export function testUpgradeFrom(snapshotName: string): void {
     // The last messages of the old build were hidden until after the snapshot.
     await upgraded.simulate('default', 'settings', { sendVisibleDelayMs: 50 });
     await upgraded.startWorker();
-  });
+  };
   afterAll(async () => {
     await upgraded[Symbol.asyncDispose]();
     for (const subscriber of subscribers.values()) await subscriber[Symbol.asyncDispose]();
@@ -42,82 +48,13 @@ export function testUpgradeFrom(snapshotName: string): void {
     return subscriber;
   }
 
-  describe('sends that an old build stored', () => {
-    it.each([
-      'queued',
-      'queued behind another',
-      'queued behind a look-up',
-      'queued after an attempt',
-      'queued with a key',
-      'scheduled, due soon',
-    ])('are posted exactly once by the new build: "%s"', async (name) => {
-      await sends.becomes(name, 'sent', 'delivered');
-      expect(await sends.postsOf(name)).toHaveLength(1);
-    });
-
-    it('are posted exactly once by the new build, also for an account other than `default`', async () => {
-      const others = new Sends(upgraded, 'oldest');
-      await others.becomes('queued in another account', 'sent', 'delivered');
-      expect(await others.postsOf('queued in another account')).toHaveLength(1);
-    });
-
-    it('are posted once, with their uploaded file', async () => {
-      await sends.becomes('queued with a file', 'sent', 'delivered');
-      const posts = await sends.postsOf('queued with a file');
-      const sha256 = createHash('sha256').update('Waits').digest('hex');
-      expect(posts).toHaveLength(1);
-      expect(posts[0]?.parts).toContainEqual(expect.objectContaining({ name: 'file', sha256 }));
-    });
-
-    it('are posted to each recipient in the order in which they were stored', async () => {
-      await sends.becomes('queued behind another', 'sent', 'delivered');
-      const order = (await sends.posts()).map(({ message }) => message);
-      expect(order.indexOf('queued')).toBeLessThan(order.indexOf('queued behind another'));
-      expect(order.indexOf('looked up, taken')).toBeLessThan(order.indexOf('queued behind a look-up'));
-    });
-
-    it.each(['accepted', 'accepted with a file', 'looked up, taken', 'being posted'])(
-      'are bound to their message and not posted again if upstream already has them: "%s"',
-      async (name) => {
-        expect((await sends.becomes(name, 'sent', 'delivered')).messageId).toMatch(/^msg_/);
-        expect(await sends.postsOf(name)).toHaveLength(1);
-      },
-    );
-
-    it('end as unknown and are not posted again if the upgrade interrupted their look-up and upstream never got them', async () => {
-      expect((await sends.becomes('looked up, not taken', 'unknown')).attempts).toHaveLength(1);
-      expect(await sends.postsOf('looked up, not taken')).toEqual([]);
-    });
-
-    it.each(['unknown', 'unconfirmed'])(
-      'are bound to their message if that message appears only after the upgrade: "%s"',
-      async (name) => {
-        const message = { direction: 'outbound', to: sends.before(name).phoneNumber, text: name };
-        const { ids } = await upgraded.simulate<{ ids: string[] }>('default', 'messages', message);
-        expect((await sends.becomes(name, 'sent', 'delivered')).messageId).toBe(ids[0]);
-      },
-    );
-
-    it('expire without a POST if their expiry time has passed', async () => {
-      await sends.becomes('queued, expires soon', 'expired');
-      expect(await sends.postsOf('queued, expires soon')).toEqual([]);
-    });
-
-    it('change their status when their message changes', async () => {
-      const id = upgraded.snapshot.names.messages['sent'];
-      await upgraded.simulate('default', 'messages/flags', { id, delivered: true });
-      await sends.becomes('sent', 'delivered');
-    });
-
-    it.each([
-      ...['delivered', 'read', 'with a file', 'with everything', 'resent', 'resolved as sent', 'failed'],
-      ...['resolved as failed', 'expired', 'cancelled', 'cancelled without a worker', 'scheduled'],
-    ])('stay unchanged if they are finished or not yet due: "%s"', async (name) => {
-      expect(await sends.now(name)).toMatchObject(sends.before(name));
-    });
+  describe(`an installation of commit ${snapshotName}`, () => {
+    testShownAsBefore(snapshotName, () => upgraded);
   });
 
   describe('after an upgrade, with the event log and the snapshots of the old build,', () => {
+    beforeAll(startWorker);
+
     it.each([
       ['default', 'Ann'],
       ['oldest', 'Dora'],
@@ -190,6 +127,8 @@ export function testUpgradeFrom(snapshotName: string): void {
   });
 
   describe('after an upgrade, with the webhooks of the old build,', () => {
+    beforeAll(startWorker);
+
     it.each(['ordered', 'filtered', 'hanging', 'failing', 'of another account'] as const)(
       'the webhook "%s" gets the pending deliveries of the old build, signed with the secret from before the upgrade',
       async (name) => {
@@ -251,6 +190,8 @@ export function testUpgradeFrom(snapshotName: string): void {
   });
 
   describe('contacts that an old build stored', () => {
+    beforeAll(startWorker);
+
     it('appear in the list of conversations after their next poll, sorted by last activity', async () => {
       interface Row {
         contactId: string | null;
@@ -280,6 +221,84 @@ export function testUpgradeFrom(snapshotName: string): void {
       expect(active.some(({ preview }) => preview !== null)).toBe(true);
       const times = active.map(({ lastActivityAt }) => Date.parse(lastActivityAt ?? ''));
       expect(times).toEqual(times.toSorted((a, b) => b - a));
+    });
+  });
+
+  // Last: the worker looks each send up for seconds before it posts it, and the other tests use this time.
+  describe('sends that an old build stored', () => {
+    beforeAll(startWorker);
+
+    it.each([
+      'queued',
+      'queued behind another',
+      'queued behind a look-up',
+      'queued after an attempt',
+      'queued with a key',
+      'scheduled, due soon',
+    ])('are posted exactly once by the new build: "%s"', async (name) => {
+      await sends.becomes(name, 'sent', 'delivered');
+      expect(await sends.postsOf(name)).toHaveLength(1);
+    });
+
+    it('are posted exactly once by the new build, also for an account other than `default`', async () => {
+      const others = new Sends(upgraded, 'oldest');
+      await others.becomes('queued in another account', 'sent', 'delivered');
+      expect(await others.postsOf('queued in another account')).toHaveLength(1);
+    });
+
+    it('are posted once, with their uploaded file', async () => {
+      await sends.becomes('queued with a file', 'sent', 'delivered');
+      const posts = await sends.postsOf('queued with a file');
+      const sha256 = createHash('sha256').update('Waits').digest('hex');
+      expect(posts).toHaveLength(1);
+      expect(posts[0]?.parts).toContainEqual(expect.objectContaining({ name: 'file', sha256 }));
+    });
+
+    it('are posted to each recipient in the order in which they were stored', async () => {
+      await sends.becomes('queued behind another', 'sent', 'delivered');
+      const order = (await sends.posts()).map(({ message }) => message);
+      expect(order.indexOf('queued')).toBeLessThan(order.indexOf('queued behind another'));
+      expect(order.indexOf('looked up, taken')).toBeLessThan(order.indexOf('queued behind a look-up'));
+    });
+
+    it.each(['accepted', 'accepted with a file', 'looked up, taken', 'being posted'])(
+      'are bound to their message and not posted again if upstream already has them: "%s"',
+      async (name) => {
+        expect((await sends.becomes(name, 'sent', 'delivered')).messageId).toMatch(/^msg_/);
+        expect(await sends.postsOf(name)).toHaveLength(1);
+      },
+    );
+
+    it('end as unknown and are not posted again if the upgrade interrupted their look-up and upstream never got them', async () => {
+      expect((await sends.becomes('looked up, not taken', 'unknown')).attempts).toHaveLength(1);
+      expect(await sends.postsOf('looked up, not taken')).toEqual([]);
+    });
+
+    it.each(['unknown', 'unconfirmed'])(
+      'are bound to their message if that message appears only after the upgrade: "%s"',
+      async (name) => {
+        const message = { direction: 'outbound', to: sends.before(name).phoneNumber, text: name };
+        const { ids } = await upgraded.simulate<{ ids: string[] }>('default', 'messages', message);
+        expect((await sends.becomes(name, 'sent', 'delivered')).messageId).toBe(ids[0]);
+      },
+    );
+
+    it('expire without a POST if their expiry time has passed', async () => {
+      await sends.becomes('queued, expires soon', 'expired');
+      expect(await sends.postsOf('queued, expires soon')).toEqual([]);
+    });
+
+    it('change their status when their message changes', async () => {
+      const id = upgraded.snapshot.names.messages['sent'];
+      await upgraded.simulate('default', 'messages/flags', { id, delivered: true });
+      await sends.becomes('sent', 'delivered');
+    });
+
+    it.each([
+      ...['delivered', 'read', 'with a file', 'with everything', 'resent', 'resolved as sent', 'failed'],
+      ...['resolved as failed', 'expired', 'cancelled', 'cancelled without a worker', 'scheduled'],
+    ])('stay unchanged if they are finished or not yet due: "%s"', async (name) => {
+      expect(await sends.now(name)).toMatchObject(sends.before(name));
     });
   });
 }

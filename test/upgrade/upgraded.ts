@@ -65,9 +65,11 @@ export class Upgraded implements AsyncDisposable {
       ENCRYPTION_KEY: this.snapshot.keys.encryption,
       UPSTREAM_BASE_URL: this.baseUrlOf('default'),
       BLOB_STORE: `file:${join(this.directory, 'blobs')}`,
+      // What Redis may have lost is looked up for at least five seconds more than this, before it is posted.
+      UPSTREAM_TIMEOUT_MS: '1000',
       CONTACTS_INTERVAL_MS: '500',
-      POLL_SWEEP_INTERVAL_MS: '3000',
-      POLL_MIN_INTERVAL_MS: '200',
+      POLL_SWEEP_INTERVAL_MS: '1000',
+      POLL_MIN_INTERVAL_MS: '500',
       POLL_MAX_INTERVAL_MS: '1000',
       SEND_CONFIRM_MS: '2000',
       SEND_CONFIRM_MEDIA_MS: '2000',

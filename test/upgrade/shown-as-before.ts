@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { startEmbeddedRedis } from '#embedded-redis';
 import { ROOT, startCommand } from '../support/process.js';
 import { readSnapshot, restoreFiles } from './snapshot.js';
-import { Upgraded } from './upgraded.js';
+import type { Upgraded } from './upgraded.js';
 
 /** Returns a reply without the times at which API keys were last used: the requests of this test change them. */
 function withoutLastUses(reply: object): unknown {
@@ -15,13 +15,15 @@ function withoutLastUses(reply: object): unknown {
   );
 }
 
-describe.each(['5f68bc9', 'ea72489'])('an installation of commit %s', (name) => {
+/**
+ * Declares the tests that the present build shows and decrypts what an old build stored.
+ * @param name see `readSnapshot`
+ * @param upgradedOf returns the present build, whose worker has not started yet
+ */
+export function testShownAsBefore(name: string, upgradedOf: () => Upgraded): void {
   let upgraded: Upgraded;
-  beforeAll(async () => {
-    upgraded = await Upgraded.start(name);
-  });
-  afterAll(async () => {
-    await upgraded[Symbol.asyncDispose]();
+  beforeAll(() => {
+    upgraded = upgradedOf();
   });
 
   describe('the gateway after an upgrade, with data that an old build stored,', () => {
@@ -112,4 +114,4 @@ describe.each(['5f68bc9', 'ea72489'])('an installation of commit %s', (name) => 
       await rm(directory, { recursive: true, force: true });
     }
   });
-});
+}
