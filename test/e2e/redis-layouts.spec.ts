@@ -71,8 +71,11 @@ describe('the product on a Redis Cluster of three masters', () => {
 
   beforeAll(async () => {
     cluster = await startTestCluster();
-    // After a restart of its master, a stored send is looked up for this time before it is relayed.
-    running = await Product.startOn<RedisLayout>(cluster, { SEND_CONFIRM_MS: '3000' });
+    // After a restart of its master, a stored send is looked up for these times before it is relayed.
+    running = await Product.startOn<RedisLayout>(cluster, {
+      SEND_CONFIRM_MS: '3000',
+      UPSTREAM_TIMEOUT_MS: '1000',
+    });
   });
   afterAll(() => running[Symbol.asyncDispose]());
 

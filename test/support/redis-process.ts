@@ -50,6 +50,8 @@ export function dataSettings(password: string): string[] {
     'appendfsync always',
     'save ""',
     'maxmemory-policy noeviction',
+    // Without this, a master waits five seconds for more replicas before it sends its data to the first.
+    'repl-diskless-sync-delay 0',
   ];
 }
 
