@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 const CHECK_INTERVAL_MS = 25;
+/** A long wait is checked less often, because each check costs time of the processor that others need. */
+const MAX_CHECK_INTERVAL_MS = 100;
 
 /**
  * Calls `look` repeatedly until its result is neither undefined, null nor false, and returns the result.
@@ -13,7 +15,8 @@ export async function eventually<T>(
   look: () => Promise<T | undefined | null | false> | T | undefined | null | false,
   deadlineMs = 120_000,
 ): Promise<T> {
-  const end = performance.now() + deadlineMs;
+  const began = performance.now();
+  const end = began + deadlineMs;
   let trouble: unknown;
   do {
     try {
@@ -23,7 +26,8 @@ export async function eventually<T>(
     } catch (error) {
       trouble = error;
     }
-    await pause(CHECK_INTERVAL_MS);
+    const waitedMs = performance.now() - began;
+    await pause(Math.min(Math.max(CHECK_INTERVAL_MS, waitedMs / 20), MAX_CHECK_INTERVAL_MS));
   } while (performance.now() < end);
   throw new Error(`not reached within ${deadlineMs} ms: ${what}`, { cause: trouble });
 }
