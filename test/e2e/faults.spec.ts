@@ -94,14 +94,21 @@ const FAULTS = [
   ['400', { kind: 'status', status: 400 }, 'failed', ['refused 400']],
 ] as const;
 
+let running: Product | undefined;
+let product: Product;
+
+beforeAll(async () => {
+  product = running = await Product.start(SHORT);
+});
+afterAll(async () => {
+  await running?.[Symbol.asyncDispose]();
+});
+
 describe('a send whose POST fails', () => {
-  let running: Product | undefined;
-  let product: Product;
   /** One send per fault, by the name of the fault. All run at the same time, each to its own recipient. */
   const sends = new Map<string, { id: string; number: string }>();
 
   beforeAll(async () => {
-    product = running = await Product.start(SHORT);
     const numbers = FAULTS.map((_, i) => `+1415555${String(2_000 + i)}`);
     await product.simulate(
       'faults',
@@ -113,9 +120,6 @@ describe('a send whose POST fails', () => {
         sends.set(name, { id: await post(product, number, name), number });
       }),
     );
-  });
-  afterAll(async () => {
-    await running?.[Symbol.asyncDispose]();
   });
 
   it.each(FAULTS)(
@@ -139,21 +143,17 @@ describe('a send whose POST fails', () => {
   });
 });
 
+// Last, because each of these tests starts and stops its own workers.
 describe('a send while upstream is unavailable', () => {
-  let running: Product | undefined;
-  let product: Product;
   const closing: (() => void | Promise<void>)[] = [];
 
   beforeAll(async () => {
-    product = running = await Product.start(SHORT);
     await product.worker.stop();
   });
   afterAll(async () => {
-    await running?.[Symbol.asyncDispose]();
     for (const close of closing) await close();
   });
 
-  /** Starts a worker that uses this address of upstream. */
   /** Starts a worker that only relays, so that each connection to the address belongs to the relay. */
   const workerAt = (baseUrl: string): Promise<ProductProcess> =>
     startProcess('worker', {
