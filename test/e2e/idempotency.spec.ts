@@ -10,6 +10,7 @@ import { Product } from '../support/product.js';
 const RECIPIENT = '+14155550123';
 
 let product: Product;
+let second: ProductProcess | undefined;
 let redis: RedisClient;
 
 beforeAll(async () => {
@@ -17,6 +18,7 @@ beforeAll(async () => {
   redis = openRedis(parseRedisAddress(product.redis.url), 'patient', () => undefined);
 });
 afterAll(async () => {
+  await second?.stop();
   await closeRedis(redis);
   await product[Symbol.asyncDispose]();
 });
@@ -65,36 +67,32 @@ describe('an Idempotency-Key', () => {
   ])(
     'in 100 simultaneous requests to two gateways creates only one send (request body: %s)',
     async (name, bodyOf) => {
-      const second = await anotherGateway();
-      try {
-        const message = `Once ${name}`;
-        const replies = await Promise.all(
-          Array.from({ length: 100 }, (_, i) =>
-            send(i % 2 === 0 ? product.gateway.port : second.port, `key ${name}`, bodyOf(message)),
-          ),
-        );
-        const [done, others] = [
-          replies.filter(({ status }) => status === 200),
-          replies.filter(({ status }) => status !== 200),
-        ];
-        expect(done.filter(({ replayed }) => !replayed)).toHaveLength(1);
-        expect(new Set(done.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-        expect(
-          others.filter(({ status, body }) => status !== 409 || body.code !== 'idempotency_in_progress'),
-        ).toEqual([]);
-        const after = await send(second.port, `key ${name}`, bodyOf(message));
-        expect(after).toEqual({ status: 200, replayed: true, body: done[0]?.body });
-        // A later send to the same recipient proves that no earlier send is still queued.
-        const last = await send(second.port, `last ${name}`, json(`Last ${name}`));
-        expect(last.status).toBe(200);
-        await eventually(
-          'the last send reached upstream',
-          async () => (await textsLike(`Last ${name}`)).length === 1,
-        );
-        expect(await textsLike(message)).toHaveLength(1);
-      } finally {
-        await second.stop();
-      }
+      const { port } = (second ??= await anotherGateway());
+      const message = `Once ${name}`;
+      const replies = await Promise.all(
+        Array.from({ length: 100 }, (_, i) =>
+          send(i % 2 === 0 ? product.gateway.port : port, `key ${name}`, bodyOf(message)),
+        ),
+      );
+      const [done, others] = [
+        replies.filter(({ status }) => status === 200),
+        replies.filter(({ status }) => status !== 200),
+      ];
+      expect(done.filter(({ replayed }) => !replayed)).toHaveLength(1);
+      expect(new Set(done.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+      expect(
+        others.filter(({ status, body }) => status !== 409 || body.code !== 'idempotency_in_progress'),
+      ).toEqual([]);
+      const after = await send(port, `key ${name}`, bodyOf(message));
+      expect(after).toEqual({ status: 200, replayed: true, body: done[0]?.body });
+      // A later send to the same recipient proves that no earlier send is still queued.
+      const last = await send(port, `last ${name}`, json(`Last ${name}`));
+      expect(last.status).toBe(200);
+      await eventually(
+        'the last send reached upstream',
+        async () => (await textsLike(`Last ${name}`)).length === 1,
+      );
+      expect(await textsLike(message)).toHaveLength(1);
     },
   );
 
