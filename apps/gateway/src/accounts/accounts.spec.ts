@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -9,16 +9,15 @@ let gateway: TestGateway;
 
 beforeAll(async () => {
   server = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: server.url });
 });
 afterAll(async () => {
+  await gateway.dispose();
   await server.dispose();
 });
 beforeEach(async () => {
-  gateway = await startTestGateway({ redisUrl: server.url });
   await gateway.redis.flushall();
-});
-afterEach(async () => {
-  await gateway.dispose();
+  gateway.log.length = 0;
 });
 
 const add = (account: object, key?: string): Promise<Response> =>

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { request as httpRequest } from 'node:http';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -28,20 +28,19 @@ let two: TestGateway;
 
 beforeAll(async () => {
   server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.dispose();
-});
-beforeEach(async () => {
   [one, two] = (await Promise.all(
     [server, server].map(({ url }) => startTestGateway({ redisUrl: url, bound: BOUND })),
   )) as [TestGateway, TestGateway];
+});
+afterAll(async () => {
+  await Promise.all([one.dispose(), two.dispose()]);
+  await server.dispose();
+});
+beforeEach(async () => {
   await one.redis.flushall();
+  two.sends.requests.length = 0;
   for (const id of ['sales', 'support'])
     await one.fetch('/v1/accounts', json({ id, baseUrl: 'https://upstream.example/v1', apiKey: 'k' }));
-});
-afterEach(async () => {
-  await Promise.all([one.dispose(), two.dispose()]);
 });
 
 const ask = (body: object, key?: string): Promise<Response> =>

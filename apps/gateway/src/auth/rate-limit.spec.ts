@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkRedisRequirements } from '#platform';
+import { eventually } from '../../../../test/support/eventually.js';
 import { startTestCluster } from '../../../../test/support/redis-cluster.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import {
@@ -24,16 +25,15 @@ const start = (redisUrl: string): Promise<TestGateway> =>
 
 beforeAll(async () => {
   redis = await startTestRedis();
+  [one, two] = await Promise.all([start(redis.url), start(redis.url)]);
 });
 afterAll(async () => {
+  await Promise.all([one.dispose(), two.dispose()]);
   await redis.dispose();
 });
 beforeEach(async () => {
-  [one, two] = await Promise.all([start(redis.url), start(redis.url)]);
-  await one.redis.flushall();
-});
-afterEach(async () => {
-  await Promise.all([one.dispose(), two.dispose()]);
+  // The test before may have stopped Redis.
+  for (const gateway of [one, two]) await eventually('Redis is empty', () => gateway.redis.flushall());
 });
 
 const statuses = async (count: number, ask: (i: number) => Promise<Response>): Promise<number[]> =>

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
@@ -16,18 +16,16 @@ let two: TestGateway;
 
 beforeAll(async () => {
   server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.dispose();
-});
-beforeEach(async () => {
   [one, two] = (await Promise.all(
     [server, server].map(({ url }) => startTestGateway({ redisUrl: url })),
   )) as [TestGateway, TestGateway];
-  await one.redis.flushall();
 });
-afterEach(async () => {
+afterAll(async () => {
   await Promise.all([one.dispose(), two.dispose()]);
+  await server.dispose();
+});
+beforeEach(async () => {
+  await one.redis.flushall();
 });
 
 async function open(gateway: TestGateway, token: string): Promise<StreamClient> {

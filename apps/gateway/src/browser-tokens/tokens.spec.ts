@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import {
@@ -22,19 +22,18 @@ let two: TestGateway;
 
 beforeAll(async () => {
   server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.dispose();
-});
-beforeEach(async () => {
   const environment = { ...LIMITS, CORS_ORIGINS: ORIGIN };
   [one, two] = (await Promise.all(
     [server, server].map(({ url }) => startTestGateway({ redisUrl: url, environment })),
   )) as [TestGateway, TestGateway];
-  await one.redis.flushall();
 });
-afterEach(async () => {
+afterAll(async () => {
   await Promise.all([one.dispose(), two.dispose()]);
+  await server.dispose();
+});
+beforeEach(async () => {
+  await one.redis.flushall();
+  one.log.length = 0;
 });
 
 const used = async (gateway: TestGateway, token: string): Promise<number> =>
