@@ -97,6 +97,7 @@ import {
   LOGGER,
   METRICS,
   RATE_LIMIT,
+  READINESS_MAX_AGE_MS,
   REDIS,
   REQUEST_BUDGET,
   REVOCATIONS,
@@ -167,6 +168,7 @@ export function bindings(opened: OpenedResources): Provider[] {
       useFactory: (keys: ApiKeyAuthenticator, tokens: TokenService, sessions: SessionService) =>
         new Authenticator(keys, tokens, sessions),
     },
+    value(READINESS_MAX_AGE_MS, 1_000),
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
     value(TOKEN_RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.TOKEN_RATE_LIMIT_PER_MINUTE)),
     value(BLOB_STORE, opened.blobs),

@@ -46,6 +46,8 @@ export const EVENT_WAITS = Symbol('WaitSettings');
 export const FEED = Symbol('FeedStore');
 /** The metrics of this process. */
 export const METRICS = Symbol('PromMetrics');
+/** Maximum age of a result of the readiness check that is used again, in milliseconds. */
+export const READINESS_MAX_AGE_MS = Symbol('ReadinessMaxAgeMs');
 /** Limits how many requests each API key may make per minute. */
 export const RATE_LIMIT = Symbol('RateLimit');
 export const REPLAYS = Symbol('Replays');

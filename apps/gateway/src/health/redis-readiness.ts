@@ -18,14 +18,21 @@ import {
   withDeadline,
 } from '#platform';
 import type { BlobStoreMonitor } from '#blobs';
-import { ACCOUNTS, BLOB_STORE_MONITOR, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDOWN } from '../tokens.js';
+import {
+  ACCOUNTS,
+  BLOB_STORE_MONITOR,
+  CLOCK,
+  ENVIRONMENT,
+  LOGGER,
+  READINESS_MAX_AGE_MS,
+  REDIS,
+  SHUTDOWN,
+} from '../tokens.js';
 import { type AccountReason, accountReasons, countedReasons } from './account-reasons.js';
 import { mixReasons, workerReasons } from './process-reasons.js';
 
 /** Timeout of a readiness check, in milliseconds. */
 const PROBE_TIMEOUT_MS = 1_000;
-/** Time for which the result of a readiness check is reused, in milliseconds. */
-const CACHE_MS = 1_000;
 /** Expiry of the key that a readiness check writes, in milliseconds. */
 const PROBE_KEY_TTL_MS = 60_000;
 
@@ -59,6 +66,7 @@ export class RedisReadiness {
     @Inject(BLOB_STORE_MONITOR) private readonly blobs: BlobStoreMonitor,
     @Inject(CLOCK) private readonly clock: Pick<RedisClock, 'fault' | 'now'>,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
+    @Inject(READINESS_MAX_AGE_MS) private readonly maxAgeMs: number,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -88,7 +96,7 @@ export class RedisReadiness {
       return unavailable({ code: 'stopping', count: 1, description: 'the gateway is stopping' });
     }
     const now = performance.now();
-    if (this.last === undefined || now - this.last.at > CACHE_MS) {
+    if (this.last === undefined || now - this.last.at > this.maxAgeMs) {
       this.last = { at: now, findings: this.probe() };
     }
     return await this.last.findings;
