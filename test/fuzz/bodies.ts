@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../support/any-character.js';
 import type { ApiCheck, ApiOperation, ApiSchema } from '../support/openapi.js';
 import { hostileName, hostileValue } from './hostile-values.js';
 
@@ -153,7 +154,7 @@ function formsWith(names: readonly string[]): fc.Arbitrary<RawBody> {
       '\0',
       'x'.repeat(300_000),
     ),
-    fc.string({ unit: 'binary', maxLength: 30 }),
+    fc.string({ unit: anyCharacter, maxLength: 30 }),
   );
   const file = fc.constantFrom<string | undefined>(
     undefined,

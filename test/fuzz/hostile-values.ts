@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../support/any-character.js';
 
 /** JSON values that programs often handle wrongly. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
@@ -31,8 +32,8 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(33, 200).map(nested),
   fc.constantFrom(60, 2_000).map((length) => Array.from({ length }, (_, i) => `item-${i}`)),
   fc.constant(Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`field${i}`, i]))),
-  fc.string({ unit: 'binary', maxLength: 40 }),
-  fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
+  fc.jsonValue({ maxDepth: 3, stringUnit: anyCharacter }),
 );
 
 /** Field names with a special meaning in a language or library. */
@@ -48,7 +49,7 @@ export const hostileName = fc.oneof(
     '',
     '$ref',
   ),
-  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: anyCharacter, maxLength: 12 }),
 );
 
 /** A path segment in its encoded form. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../../test/support/any-character.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -40,9 +41,9 @@ const FIELDS = [
   'then',
 ];
 
-const anything = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' });
+const anything = fc.jsonValue({ maxDepth: 4, stringUnit: anyCharacter });
 const body = fc.oneof(fc.dictionary(fc.constantFrom(...FIELDS), anything), anything);
-const text = fc.string({ unit: 'binary', maxLength: 80 });
+const text = fc.string({ unit: anyCharacter, maxLength: 80 });
 const segment = text.map((value) => encodeURIComponent(value.replace(/\p{Surrogate}/gu, '')) || 'x');
 
 async function expectSane(response: Response): Promise<void> {
