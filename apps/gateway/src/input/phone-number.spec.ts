@@ -21,7 +21,7 @@ it('the check for possible phone numbers has the same result as libphonenumber-j
     fc.property(numbers, (text) => {
       const expected = isPossible(text);
       known[`${expected}`] += 1;
-      expect([text, isPossiblePhoneNumber(text)]).toEqual([text, expected]);
+      return isPossiblePhoneNumber(text) === expected;
     }),
     { numRuns: 20_000 },
   );
