@@ -47,7 +47,8 @@ class LocalJobs implements DeliveryJobs {
       for (const worker of this.runners) {
         for (const endpointId of endpointIds) worker.work(account, endpointId).catch(() => undefined);
       }
-    }, delayMs);
+      // The agenda of the product wakes no worker early. A timer may fire up to a millisecond early by Redis' clock.
+    }, delayMs + 1);
     this.timers.add(timer);
     return Promise.resolve();
   }
