@@ -39,7 +39,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     await deletedContact();
     const id = await accept();
     await (await memory()).restore(relay.redis);
-    await relayUntil(id, 'accepted', runner({ confirmMs: 300 }));
+    await relayUntil(id, 'accepted', runner({ confirmMs: 300, postLeaseMarginMs: 500 }));
     expect(texts()).toEqual(['Hi']);
   });
 
@@ -51,7 +51,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     await relayUntil(id, 'accepted');
     await before.restore(relay.redis);
     relay.harness.control('settings', { outage: true });
-    const lane = runner({ confirmMs: 300 });
+    const lane = runner({ confirmMs: 300, postLeaseMarginMs: 500, lookupWaitsMs: [200] });
     await eventually('three look-ups were incomplete', async () => {
       await lane.run(ACCOUNT, NUMBER);
       const { lookups = [] } = await find(id);

@@ -59,7 +59,7 @@ describe('while contacts do not contain their phone number, a send that upstream
       return posts() === 1;
     });
     await before.restore(relay.redis);
-    await relayUntil(id, 'sent');
+    await relayUntil(id, 'sent', runner({ postLeaseMarginMs: 500 }));
     expect(posts()).toBe(1);
   });
 
@@ -156,7 +156,7 @@ describe('while contacts do not contain their phone number, a send that upstream
       const state = { ...head.record.state, lookSince: head.now - lookingMs };
       return { ...head, record: { ...head.record, state } };
     });
-    const lane = runner({ maxAgeMs: 2 * lookingMs });
+    const lane = runner({ maxAgeMs: 2 * lookingMs, lookupWaitsMs: [200] });
     await eventually('three look-ups were incomplete', async () => {
       await lane.run(ACCOUNT, NUMBER);
       const { lookups = [] } = await find(id);

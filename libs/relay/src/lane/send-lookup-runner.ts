@@ -56,6 +56,12 @@ export class SendLookupRunner {
     return this.settings.lookupLeaseMs ?? LOOKUP_LEASE_MS;
   }
 
+  /** Returns the wait before the next look-up of a send, in milliseconds. @param looks number of consecutive look-ups */
+  private waitAfter(looks: number): number {
+    const waits = this.settings.lookupWaitsMs ?? LOOKUP_WAITS_MS;
+    return waits[Math.min(looks, waits.length - 1)] ?? 0;
+  }
+
   /**
    * Returns the state change that starts the look-ups of a send whose POST had no clear outcome.
    * @param reason why the outcome of the POST is unknown
@@ -101,7 +107,7 @@ export class SendLookupRunner {
     lookLeftMs: number,
     extra: Pick<SendState, 'reason' | 'thenPost' | 'mayHaveLostPost'>,
   ): StateChange {
-    const waitMs = LOOKUP_WAITS_MS[0];
+    const waitMs = this.waitAfter(0);
     return {
       transition,
       state: {
@@ -176,10 +182,10 @@ export class SendLookupRunner {
     // Start again with the shortest wait when reads of the recipient's messages begin to fail, or begin to work again.
     const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
-    const backoffMs = LOOKUP_WAITS_MS[Math.min(looks, LOOKUP_WAITS_MS.length - 1)] ?? 0;
+    const backoffMs = this.waitAfter(looks);
     // If the remaining time for look-ups is shorter than the usual wait, make the last look-up earlier.
     const waitMs =
-      outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, LOOKUP_WAITS_MS[0])) : backoffMs;
+      outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, this.waitAfter(0))) : backoffMs;
     const next: SendState = {
       ...looked.state,
       lookSince: since,

@@ -33,6 +33,10 @@ export interface RelaySettings {
   postTimeoutMs: number;
   /** Replaces the duration of the lease of a look-up in tests, in milliseconds. */
   lookupLeaseMs?: number;
+  /** Replaces the wait times between consecutive look-ups of a send in tests, in milliseconds. */
+  lookupWaitsMs?: readonly number[];
+  /** Replaces the time by which the lease of a POST is longer than its timeout in tests, in milliseconds. */
+  postLeaseMarginMs?: number;
 }
 
 /** Returns a send's confirmation period: how long it is looked up after its POST, in milliseconds. */
@@ -44,6 +48,9 @@ export function confirmationPeriodMs({ file, fileUrl }: SendOrder, settings: Rel
 const LEASE_MARGIN_MS = 5_000;
 
 /** Returns the duration of the lease for the POST of a send, in milliseconds. The POST ends within this time. */
-export function postRequestLeaseMs({ postTimeoutMs }: Pick<RelaySettings, 'postTimeoutMs'>): number {
-  return postTimeoutMs + LEASE_MARGIN_MS;
+export function postRequestLeaseMs({
+  postTimeoutMs,
+  postLeaseMarginMs = LEASE_MARGIN_MS,
+}: Pick<RelaySettings, 'postTimeoutMs' | 'postLeaseMarginMs'>): number {
+  return postTimeoutMs + postLeaseMarginMs;
 }
