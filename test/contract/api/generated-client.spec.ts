@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -199,6 +199,31 @@ async function bundled(entry: string): Promise<Record<string, unknown>> {
   return (await import(pathToFileURL(outfile).href)) as Record<string, unknown>;
 }
 
+const COMPILER_OPTIONS: ts.CompilerOptions = {
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.ESNext,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+  lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+  types: [],
+};
+const parsedLibraries = new Map<string, ts.SourceFile | undefined>();
+
+/** Returns a host that parses the large type declarations of JavaScript and browsers only once. */
+function compilerHost(): ts.CompilerHost {
+  const host = ts.createCompilerHost(COMPILER_OPTIONS);
+  const parse = host.getSourceFile.bind(host);
+  const libraries = dirname(host.getDefaultLibFileName(COMPILER_OPTIONS));
+  host.getSourceFile = (name, ...how) => {
+    if (dirname(name) !== libraries) return parse(name, ...how);
+    if (!parsedLibraries.has(name)) parsedLibraries.set(name, parse(name, ...how));
+    return parsedLibraries.get(name);
+  };
+  return host;
+}
+
 /**
  * Returns the errors of the type checker in a generated client. It blocks this process for seconds, in which the
  * gateway's connection to Redis may time out.
@@ -210,17 +235,7 @@ async function typeErrors(file: string): Promise<string[]> {
 }
 
 function typeErrorsIn(file: string): string[] {
-  const program = ts.createProgram([file], {
-    strict: true,
-    noEmit: true,
-    skipLibCheck: true,
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.ESNext,
-    moduleResolution: ts.ModuleResolutionKind.Bundler,
-    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
-    types: [],
-  });
   return ts
-    .getPreEmitDiagnostics(program)
+    .getPreEmitDiagnostics(ts.createProgram([file], COMPILER_OPTIONS, compilerHost()))
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
 }
