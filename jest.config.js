@@ -25,5 +25,5 @@ export default {
   // Ends a test that hangs. Tests of promptness assert their own limits, because a slow machine is no fault.
   testTimeout: 600_000,
   // Many tests wait for a process or a timer, so that more workers than processors keep the processors busy.
-  maxWorkers: Math.min(2 * availableParallelism(), 8),
+  maxWorkers: Math.min(3 * availableParallelism(), 8),
 };

@@ -57,6 +57,8 @@ export class OutputRecorder {
     this.shown++;
     if (this.shown <= MAX_LINES_PER_WINDOW) this.print(`${this.name}: ${words}`);
     else if (this.shown === MAX_LINES_PER_WINDOW + 1)
-      this.print(`${this.name}: … further lines are only in the file ${this.path}`);
+      this.print(
+        `${this.name}: … for up to ${WINDOW_MS / 1_000} seconds, further lines are only in the file ${this.path}`,
+      );
   }
 }

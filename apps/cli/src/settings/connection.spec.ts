@@ -97,12 +97,12 @@ describe('the file with the profiles of the command line', () => {
     await expect(store.read()).rejects.toThrow('is damaged');
   });
 
-  it('contains no profile if its folder is below something that is no folder, such as the home /dev/null', async () => {
+  it('is read as empty if its folder cannot exist, for example because the home directory is /dev/null', async () => {
     const { profiles } = await ProfileStore.ofUser({ HOME: '/dev/null' }).read();
     expect(profiles).toEqual({});
   });
 
-  it('keeps every profile that is stored or removed at the same time as others', async () => {
+  it('loses no change if profiles are stored and removed at the same time', async () => {
     await store.save('old', MAIN);
     const names = Array.from({ length: 10 }, (_, index) => `p${index}`);
     await Promise.all([store.remove('old'), ...names.map((name) => store.save(name, MAIN))]);
@@ -114,7 +114,7 @@ describe('the file with the profiles of the command line', () => {
     const impatient = new ProfileStore(store.path, 1);
     await writeFile(`${store.path}.lock`, '');
     await expect(impatient.save('main', MAIN)).rejects.toThrow(
-      `if no other one runs, delete ${store.path}.lock`,
+      `if no other tidings command is running, delete ${store.path}.lock`,
     );
   });
 

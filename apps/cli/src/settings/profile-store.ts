@@ -115,7 +115,7 @@ export class ProfileStore {
       }
       if (performance.now() > deadline)
         throw new CommandFault(
-          `another command seems to change the profiles; if no other one runs, delete ${lock}`,
+          `another command seems to be changing the profiles; if no other tidings command is running, delete ${lock}`,
           ExitCode.failure,
         );
       await sleep(LOCK_CHECK_MS);
