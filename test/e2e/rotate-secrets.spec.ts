@@ -154,7 +154,7 @@ describe('npm run rotate-secrets', () => {
           (await store.list()).filter(({ sealedApiKey }) => sealedApiKey.startsWith(`${after.keyId}.`))
             .length;
         const keys = new RedisEncryptionKeyIds(redis, 'tidings');
-        await keys.register(before);
+        await keys.registerUnlessKeysAreMissing(before);
 
         const environment = {
           REDIS_URL: url,

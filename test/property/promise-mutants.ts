@@ -145,7 +145,7 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
   broken(
     'an expired token gives two tokens back',
     ['libs/upstream/src/account/budgeted-upstream.spec.ts', 'exactly one token'],
-    'libs/upstream/src/account/token-taker.ts',
+    'libs/upstream/src/account/budget-token-acquirer.ts',
     [
       '    return createBudgetTokenRenewal(await acquire(0), () => acquire(1));',
       '    return createBudgetTokenRenewal(await acquire(0), () => acquire(2));',

@@ -148,13 +148,13 @@ export function describeTours(device: Device): void {
         await hand.press(page.getByRole('link', { name: 'Decide' }));
         await hand.press(page.getByRole('cell').getByRole('link', { name: phoneNumber }));
         await page.getByText('Nothing is sent again unless you decide so.').waitFor();
-        await decide(page, hand, 'Record as failed', 'The outcome is recorded as failed');
+        await pressAndConfirm(page, hand, 'Record as failed', 'The outcome is recorded as failed');
         await page.getByText('The send failed. The recipient gets nothing').waitFor();
         await page.getByRole('link', { name: 'send.failed' }).waitFor();
         expect((await get()).status).toBe('failed');
 
         // A failed send can be sent again, and the page follows it.
-        await decide(page, hand, 'Send again', 'the recipient gets two texts');
+        await pressAndConfirm(page, hand, 'Send again', 'the recipient gets two texts');
         await page.getByText('The message was delivered to the recipient.').waitFor();
         await page.getByRole('link', { name: 'message.delivered' }).waitFor();
         await hand.open('Overview', 'o');
@@ -228,7 +228,7 @@ async function seeDeliveries(page: Page, hand: Hand, url: string): Promise<void>
  * @param verb label of both buttons
  * @param text what the dialog says
  */
-async function decide(page: Page, hand: Hand, verb: string, text: string): Promise<void> {
+async function pressAndConfirm(page: Page, hand: Hand, verb: string, text: string): Promise<void> {
   await hand.press(page.getByRole('button', { name: verb }));
   const dialog = page.getByRole('dialog', { name: `${verb}?` });
   await dialog.getByText(text).waitFor();

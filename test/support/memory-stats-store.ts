@@ -2,7 +2,7 @@ import {
   addCounts,
   PER_MINUTE_COUNT_NAMES,
   type CountsByMinute,
-  type KeptStats,
+  type StoredStats,
   type MinuteCounts,
   minuteNumberAt,
   createZeroCounts,
@@ -35,7 +35,7 @@ export class MemoryStatsStore implements StatsStore {
     return Promise.resolve();
   }
 
-  read(account: string): Promise<KeptStats> {
+  read(account: string): Promise<StoredStats> {
     if (this.fault !== undefined) return Promise.reject(this.fault);
     return Promise.resolve({ now: this.now(), minutes: this.accounts.get(account) ?? new Map() });
   }

@@ -6,7 +6,7 @@ export class WakeUps implements AgendaWakeUps {
 
   constructor(public isReliable = true) {}
 
-  isTrusted(): boolean {
+  isReceiving(): boolean {
     return this.isReliable;
   }
 

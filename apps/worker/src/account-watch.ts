@@ -30,7 +30,7 @@ export class AccountWatch {
   private readonly stopping = new AbortController();
   /** The settings of each known account, serialized for comparison. */
   private known: ReadonlyMap<string, string> | undefined;
-  private stamp: string | undefined;
+  private revision: string | undefined;
   private checks = 0;
   private running: Promise<void> = Promise.resolve();
   private failed = false;
@@ -73,12 +73,12 @@ export class AccountWatch {
   private async check(): Promise<void> {
     // The revision is read before the list: if the list changes between the two reads, the next check sees a new
     // revision.
-    const stamp = await this.accounts.revision();
+    const revision = await this.accounts.revision();
     const isDue = this.checks % CHECKS_PER_FULL_READ === 0;
     this.checks += 1;
-    if (stamp === this.stamp && !isDue) return;
+    if (revision === this.revision && !isDue) return;
     const accounts = await this.accounts.list();
-    this.stamp = stamp;
+    this.revision = revision;
     this.notify(new Map(accounts.map((account) => [account.id, settingsOf(account)])));
   }
 

@@ -14,9 +14,9 @@ const MIN_WAIT_MS = 10;
 /** Maximum times for which a worker waits before it reads the agenda again, in milliseconds. */
 export interface AlarmLimits {
   /** While wake-ups do not arrive: the worker is then not notified of tasks that other processes make due. */
-  untrustedMs: number;
+  withoutWakeUpsMs: number;
   /** While wake-ups arrive. Default: {@link MAX_WAIT_MS}. */
-  trustedMs?: number;
+  withWakeUpsMs?: number;
 }
 
 /**
@@ -72,7 +72,7 @@ export class AgendaAlarm {
   }
 
   private maxWaitMs(): number {
-    const { untrustedMs, trustedMs = MAX_WAIT_MS } = this.limits;
-    return this.wakeUps.isTrusted() ? trustedMs : untrustedMs;
+    const { withoutWakeUpsMs, withWakeUpsMs = MAX_WAIT_MS } = this.limits;
+    return this.wakeUps.isReceiving() ? withWakeUpsMs : withoutWakeUpsMs;
   }
 }

@@ -35,7 +35,7 @@ import { BudgetedUpstream, type AdaptiveBudget, HttpUpstream, RedisRequestBudget
 import { AccountWatch } from './account-watch.js';
 import type { OpenedResources } from './opened.js';
 import { AccountFeedSource } from './poll/account-feed-source.js';
-import { LoggedForms } from './poll/logged-forms.js';
+import { RecordedMessageReader } from './poll/recorded-message-reader.js';
 import { pollSettingsFrom } from './settings.js';
 
 /**
@@ -145,7 +145,7 @@ function composeFeed(
     feed,
     source,
     new MessageBinder(sends, logger),
-    new LoggedForms(events),
+    new RecordedMessageReader(events),
     {
       ...pollSettingsFrom(environment),
       readsPerSecond: async (id) => (await accountNamed(accounts, id)).requestsPerSecond * POLL_SHARE,

@@ -64,7 +64,7 @@ const SURVEY_SPACING_MS = 5;
 /** Maximum number of tasks taken from the agenda at once. */
 const MAX_TAKEN = 64;
 /** Maximum number of running tasks in one process. */
-export const MAX_RUNNING = 256;
+export const MAX_RUNNING_TASKS = 256;
 /**
  * Lease of a task, in milliseconds. Longer rounds renew the lease. Another worker takes over the tasks of a
  * dead worker when their leases expire.
@@ -103,7 +103,7 @@ export class RoundSchedule implements AccountFollower {
     private readonly logger: Logger,
     wakeUps: AgendaWakeUps,
   ) {
-    this.alarm = new AgendaAlarm({ untrustedMs: role.tickMs }, wakeUps);
+    this.alarm = new AgendaAlarm({ withoutWakeUpsMs: role.tickMs }, wakeUps);
   }
 
   start(): void {
@@ -201,7 +201,7 @@ export class RoundSchedule implements AccountFollower {
     const begun: Promise<unknown>[] = [];
     let next = Infinity;
     for (let mayBeMore = true; mayBeMore && !this.stopping;) {
-      const maxTasks = Math.min(MAX_TAKEN, MAX_RUNNING - this.running.size);
+      const maxTasks = Math.min(MAX_TAKEN, MAX_RUNNING_TASKS - this.running.size);
       if (maxTasks <= 0) break;
       const { tasks, nextInMs = Infinity } = await this.agenda.claimDue(maxTasks, LEASE_MS);
       next = nextInMs;

@@ -29,7 +29,7 @@ export class BlobStoreMonitor {
     private readonly logger: Logger,
     private readonly sharing?: Pick<
       BlobStoreSharingChecker,
-      'check' | 'removeMark' | 'unseenPeers' | 'isConfirmed'
+      'check' | 'removeMarker' | 'peersWithoutMarker' | 'isConfirmed'
     >,
     private readonly everyMs = CHECK_INTERVAL_MS,
     private readonly timeoutMs = CHECK_TIMEOUT_MS,
@@ -41,8 +41,8 @@ export class BlobStoreMonitor {
   }
 
   /** Number of gateways or workers that use a different blob store than this process. */
-  get unseenPeers(): number {
-    return this.sharing?.unseenPeers ?? 0;
+  get peersWithoutMarker(): number {
+    return this.sharing?.peersWithoutMarker ?? 0;
   }
 
   /**
@@ -65,7 +65,7 @@ export class BlobStoreMonitor {
    */
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    await this.sharing?.removeMark();
+    await this.sharing?.removeMarker();
   }
 
   /**

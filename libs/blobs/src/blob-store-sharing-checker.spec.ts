@@ -31,12 +31,12 @@ it('a gateway and a worker each detect whether they share one blob store', async
   const separateWorker = peer('worker', 'b', () => Promise.resolve(['gateway']));
   await gateway.check();
   await separateWorker.check();
-  expect([gateway.unseenPeers, separateWorker.unseenPeers]).toEqual([1, 1]);
+  expect([gateway.peersWithoutMarker, separateWorker.peersWithoutMarker]).toEqual([1, 1]);
   expect(lines.join('')).toContain('set the same BLOB_STORE');
   const sharingWorker = peer('worker', 'a', () => Promise.resolve(['gateway']));
   await sharingWorker.check();
   await gateway.check();
-  expect([gateway.unseenPeers, sharingWorker.unseenPeers]).toEqual([0, 0]);
+  expect([gateway.peersWithoutMarker, sharingWorker.peersWithoutMarker]).toEqual([0, 0]);
   expect(lines.at(-1)).toContain('use the same blob store again');
 });
 
@@ -51,7 +51,7 @@ it('a worker counts the blob store as shared only if its last check found the ma
   const running = Promise.resolve(['gateway']);
   expect(await isConfirmedWith()).toBe(false);
   expect(await isConfirmedWith(running, running)).toBe(false);
-  await storeIn('a').mark('gateway');
+  await storeIn('a').writeMarker('gateway');
   expect(await isConfirmedWith(running)).toBe(true);
   expect(await isConfirmedWith(Promise.reject(new Error('Redis is unavailable')))).toBe(false);
   expect(await isConfirmedWith(running)).toBe(true);
@@ -63,12 +63,12 @@ it('a process that ends removes its marker file, and the check for a shared blob
   const worker = peer('worker', 'a', () => Promise.resolve([]));
   await worker.check();
   expect(await marksIn('a')).toEqual(['worker']);
-  await worker.removeMark();
+  await worker.removeMarker();
   expect(await marksIn('a')).toEqual([]);
   let asked = 0;
   const gateway = peer('gateway', 'a', () => Promise.resolve((asked += 1) === 1 ? ['worker'] : []));
   await gateway.check();
-  expect(gateway.unseenPeers).toBe(0);
+  expect(gateway.peersWithoutMarker).toBe(0);
 });
 
 it('the check for a shared blob store keeps its last result while the list of running processes is not available', async () => {
@@ -79,16 +79,16 @@ it('the check for a shared blob store keeps its last result while the list of ru
   await gateway.check();
   isRedisDown = true;
   await gateway.check();
-  expect(gateway.unseenPeers).toBe(1);
+  expect(gateway.peersWithoutMarker).toBe(1);
 });
 
 it('the list of running processes is requested only once while Redis does not answer', async () => {
   jest.useFakeTimers();
   try {
     const blobs = {
-      mark: () => Promise.resolve(),
-      marks: () => Promise.resolve([]),
-      unmark: () => Promise.resolve(),
+      writeMarker: () => Promise.resolve(),
+      listMarkers: () => Promise.resolve([]),
+      removeMarker: () => Promise.resolve(),
     };
     const others = jest.fn(() => new Promise<never>(() => undefined));
     const gateway = new BlobStoreSharingChecker(blobs, { name: 'gateway', others }, logger);
@@ -105,16 +105,16 @@ it('the list of running processes is requested only once while Redis does not an
 
 it('no process is reported as using a different blob store if the store has too many marker files for one listing', async () => {
   const store = storeIn('a');
-  for (let n = 0; n < 1_000; n += 1) await store.mark(`killed-${n}`);
+  for (let n = 0; n < 1_000; n += 1) await store.writeMarker(`killed-${n}`);
   const gateway = peer('gateway', 'a', () => Promise.resolve(['worker']));
   await gateway.check();
-  expect(gateway.unseenPeers).toBe(0);
+  expect(gateway.peersWithoutMarker).toBe(0);
 });
 
 it('the check for a shared blob store deletes expired marker files, and keeps those that are still renewed', async () => {
   const store = storeIn('a');
-  await store.mark('killed');
-  await store.mark('alive');
+  await store.writeMarker('killed');
+  await store.writeMarker('alive');
   const longAgo = Date.now() / 1_000 - 3_700;
   await utimes(join(root, 'a', '.marks', 'killed'), longAgo, longAgo);
   await peer('gateway', 'a', () => Promise.resolve([])).check();

@@ -42,13 +42,13 @@ export class BlobStoreSharingChecker {
   private listing: Promise<readonly string[]> | undefined;
 
   constructor(
-    private readonly blobs: Pick<BlobStore, 'mark' | 'marks' | 'unmark'>,
+    private readonly blobs: Pick<BlobStore, 'writeMarker' | 'listMarkers' | 'removeMarker'>,
     private readonly peers: BlobPeers,
     private readonly logger: Logger,
   ) {}
 
   /** Number of other running processes that have no marker in this blob store. */
-  get unseenPeers(): number {
+  get peersWithoutMarker(): number {
     return this.missing;
   }
 
@@ -71,14 +71,14 @@ export class BlobStoreSharingChecker {
 
   private async findsAllPeers(): Promise<boolean> {
     const { name } = this.peers;
-    await this.blobs.mark(name);
+    await this.blobs.writeMarker(name);
     const before = await this.others();
-    const marks = await this.blobs.marks();
-    await this.removeExpired(marks);
+    const markers = await this.blobs.listMarkers();
+    await this.removeExpired(markers);
     // The store lists at most `MAX_LISTED_PROCESS_MARKERS` markers. If the list is full, markers may be missing from
     // it, so the check is skipped.
-    if (marks.length >= MAX_LISTED_PROCESS_MARKERS) return false;
-    const seen = new Set(marks.map(({ id }) => id));
+    if (markers.length >= MAX_LISTED_PROCESS_MARKERS) return false;
+    const seen = new Set(markers.map(({ id }) => id));
     const unseen = before?.filter((other) => !seen.has(other)) ?? [];
     // Processes are listed again, because a process without a marker may have stopped in the meantime.
     const after = unseen.length === 0 ? [] : await this.others();
@@ -91,9 +91,9 @@ export class BlobStoreSharingChecker {
    * Removes the marker of this process from the blob store before the process stops. Gives up after {@link
    * LEAVE_TIMEOUT_MS}.
    */
-  async removeMark(): Promise<void> {
+  async removeMarker(): Promise<void> {
     try {
-      await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_TIMEOUT_MS, 'removing a marker');
+      await withDeadline(this.blobs.removeMarker(this.peers.name), LEAVE_TIMEOUT_MS, 'removing a marker');
     } catch (error) {
       this.logger.debug(
         { reason: logMessageOf(error) },
@@ -140,10 +140,10 @@ export class BlobStoreSharingChecker {
    * Removes expired markers from the blob store. The current time by the store's clock is taken from the
    * marker that this process has just renewed.
    */
-  private async removeExpired(marks: readonly { id: string; storedAt: number }[]): Promise<void> {
-    const now = marks.find(({ id }) => id === this.peers.name)?.storedAt;
+  private async removeExpired(markers: readonly { id: string; storedAt: number }[]): Promise<void> {
+    const now = markers.find(({ id }) => id === this.peers.name)?.storedAt;
     if (now === undefined) return;
-    const old = marks.filter(({ storedAt }) => now - storedAt > PROCESS_MARKER_TTL_MS);
-    for (const { id } of old.slice(0, MAX_REMOVED)) await this.blobs.unmark(id);
+    const old = markers.filter(({ storedAt }) => now - storedAt > PROCESS_MARKER_TTL_MS);
+    for (const { id } of old.slice(0, MAX_REMOVED)) await this.blobs.removeMarker(id);
   }
 }

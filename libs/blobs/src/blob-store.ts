@@ -81,20 +81,20 @@ export interface BlobStore {
    * @param name name of the process; consists of letters, digits, dots, dashes and underscores
    * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
-  mark(name: string): Promise<void>;
+  writeMarker(name: string): Promise<void>;
 
   /**
    * Returns the markers of processes, at most {@link MAX_LISTED_PROCESS_MARKERS}. The `id` of an entry is the
    * name of the process.
    * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
-  marks(): Promise<BlobEntry[]>;
+  listMarkers(): Promise<BlobEntry[]>;
 
   /**
    * Removes the marker of a process.
    * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
-  unmark(name: string): Promise<void>;
+  removeMarker(name: string): Promise<void>;
 
   /**
    * Checks that the store is usable: writes and removes a test file.
@@ -108,7 +108,7 @@ export interface BlobStore {
  * id starts with a dot, so no uploaded file has this prefix.
  */
 export const PROCESS_MARKER_PREFIX = '.marks/';
-/** Maximum number of markers that {@link BlobStore.marks} returns. */
+/** Maximum number of markers that {@link BlobStore.listMarkers} returns. */
 export const MAX_LISTED_PROCESS_MARKERS = 1_000;
 
 /** Returns the id under which the marker of a process is stored. */

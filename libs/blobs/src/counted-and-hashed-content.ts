@@ -34,7 +34,7 @@ export class CountedAndHashedContent implements AsyncIterable<Buffer> {
    * Returns the size in bytes and the SHA-256 hash (in hexadecimal) of the whole content. Call this method only
    * once, after all content was read.
    */
-  measure(): { size: number; sha256: string } {
+  sizeAndHash(): { size: number; sha256: string } {
     return { size: this.bytes, sha256: this.digest.digest('hex') };
   }
 }

@@ -68,7 +68,7 @@ export class FileBlobStore implements BlobStore {
       else await this.calls.run(discard).catch(() => undefined);
       throw error;
     }
-    return { id, ...measured.measure() };
+    return { id, ...measured.sizeAndHash() };
   }
 
   async open(id: string): Promise<Readable> {
@@ -93,7 +93,7 @@ export class FileBlobStore implements BlobStore {
     return this.listUnder(blobIdPrefixOfAccount(account), after, count);
   }
 
-  async mark(name: string): Promise<void> {
+  async writeMarker(name: string): Promise<void> {
     const path = this.path(blobIdOfProcessMarker(name));
     try {
       await this.calls.run(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }));
@@ -103,12 +103,12 @@ export class FileBlobStore implements BlobStore {
     }
   }
 
-  async marks(): Promise<BlobEntry[]> {
-    const marks = await this.listUnder(PROCESS_MARKER_PREFIX, '', MAX_LISTED_PROCESS_MARKERS);
-    return marks.map(({ id, storedAt }) => ({ id: id.slice(PROCESS_MARKER_PREFIX.length), storedAt }));
+  async listMarkers(): Promise<BlobEntry[]> {
+    const markers = await this.listUnder(PROCESS_MARKER_PREFIX, '', MAX_LISTED_PROCESS_MARKERS);
+    return markers.map(({ id, storedAt }) => ({ id: id.slice(PROCESS_MARKER_PREFIX.length), storedAt }));
   }
 
-  async unmark(name: string): Promise<void> {
+  async removeMarker(name: string): Promise<void> {
     await this.remove(blobIdOfProcessMarker(name));
   }
 

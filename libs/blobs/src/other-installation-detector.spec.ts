@@ -21,9 +21,9 @@ afterEach(async () => {
 it('a process is foreign as long as it renews its marker in the blob store and is not known to this installation', async () => {
   const known = ['gateway', 'worker'];
   const check = new OtherInstallationDetector(store, 'worker', () => Promise.resolve(known), logger);
-  await store.mark('gateway');
+  await store.writeMarker('gateway');
   expect(await check.hasForeignProcesses()).toBe(false);
-  await store.mark('stranger');
+  await store.writeMarker('stranger');
   expect(await check.hasForeignProcesses()).toBe(true);
   known.push('stranger');
   expect(await check.hasForeignProcesses()).toBe(false);
@@ -39,7 +39,7 @@ it('a blob store is assumed to have foreign processes if the running processes c
     true,
   );
   const names = Array.from({ length: 1_000 }, (_, n) => `killed-${n}`);
-  for (const name of names) await store.mark(name);
+  for (const name of names) await store.writeMarker(name);
   const all = (): Promise<string[]> => Promise.resolve(names);
   expect(await new OtherInstallationDetector(store, 'worker', all, logger).hasForeignProcesses()).toBe(true);
 });

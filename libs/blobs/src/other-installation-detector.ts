@@ -16,7 +16,7 @@ export class OtherInstallationDetector {
    * @param running returns the names of all running processes of this installation
    */
   constructor(
-    private readonly blobs: Pick<BlobStore, 'mark' | 'marks'>,
+    private readonly blobs: Pick<BlobStore, 'writeMarker' | 'listMarkers'>,
     private readonly name: string,
     private readonly running: () => Promise<readonly string[]>,
     private readonly logger: Logger,
@@ -30,15 +30,15 @@ export class OtherInstallationDetector {
    */
   async hasForeignProcesses(): Promise<boolean> {
     // The time of this marker is the current time by the store's clock.
-    await this.blobs.mark(this.name);
-    const marks = await this.blobs.marks();
-    const now = marks.find(({ id }) => id === this.name)?.storedAt;
+    await this.blobs.writeMarker(this.name);
+    const markers = await this.blobs.listMarkers();
+    const now = markers.find(({ id }) => id === this.name)?.storedAt;
     // The store lists at most `MAX_LISTED_PROCESS_MARKERS` markers. If the list is full, the marker of a foreign
     // process may be missing from it.
-    if (now === undefined || marks.length >= MAX_LISTED_PROCESS_MARKERS) return true;
+    if (now === undefined || markers.length >= MAX_LISTED_PROCESS_MARKERS) return true;
     const known = await this.known();
     if (known === undefined) return true;
-    return marks.some(({ id, storedAt }) => now - storedAt <= PROCESS_MARKER_TTL_MS && !known.has(id));
+    return markers.some(({ id, storedAt }) => now - storedAt <= PROCESS_MARKER_TTL_MS && !known.has(id));
   }
 
   private async known(): Promise<ReadonlySet<string> | undefined> {

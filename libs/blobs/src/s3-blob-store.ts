@@ -94,7 +94,7 @@ export class S3BlobStore implements BlobStore {
       await upload.abort();
       throw error;
     }
-    return { id, ...measured.measure() };
+    return { id, ...measured.sizeAndHash() };
   }
 
   async open(id: string): Promise<Readable> {
@@ -124,7 +124,7 @@ export class S3BlobStore implements BlobStore {
     return this.listUnder(blobIdPrefixOfAccount(account), after, count);
   }
 
-  async mark(name: string): Promise<void> {
+  async writeMarker(name: string): Promise<void> {
     const mark = {
       Bucket: this.location.bucket,
       Key: this.key(blobIdOfProcessMarker(name)),
@@ -135,12 +135,12 @@ export class S3BlobStore implements BlobStore {
     );
   }
 
-  async marks(): Promise<BlobEntry[]> {
-    const marks = await this.listUnder(PROCESS_MARKER_PREFIX, '', MAX_LISTED_PROCESS_MARKERS);
-    return marks.map(({ id, storedAt }) => ({ id: id.slice(PROCESS_MARKER_PREFIX.length), storedAt }));
+  async listMarkers(): Promise<BlobEntry[]> {
+    const markers = await this.listUnder(PROCESS_MARKER_PREFIX, '', MAX_LISTED_PROCESS_MARKERS);
+    return markers.map(({ id, storedAt }) => ({ id: id.slice(PROCESS_MARKER_PREFIX.length), storedAt }));
   }
 
-  async unmark(name: string): Promise<void> {
+  async removeMarker(name: string): Promise<void> {
     await this.remove(blobIdOfProcessMarker(name));
   }
 

@@ -20,8 +20,8 @@ export class RedisEventLogNotifier implements EventLogNotifier {
    * Returns true if notifications of new events currently arrive from Redis. When the result changes to false, all
    * readers that wait for new events are woken.
    */
-  isTrusted(): boolean {
-    return this.channels.isTrusted();
+  isReceiving(): boolean {
+    return this.channels.isReceiving();
   }
 
   follow(account: string): EventLogFollower {

@@ -38,5 +38,5 @@ export { openStatsRecorder } from './stats/redis-stats-recorder.js';
 export { RedisStatsStore } from './stats/redis-stats-store.js';
 export { type DelaySeries, type StatsOfLastHour, statsOfLastHour } from './stats/stats-of-last-hour.js';
 export { type Backlog, type ReadBacklog, type StatsCounter, StatsRecorder } from './stats/stats-recorder.js';
-export { type KeptStats, STATISTICS_PERIOD_MINUTES, type StatsStore } from './stats/stats-store.js';
+export { type StoredStats, STATISTICS_PERIOD_MINUTES, type StatsStore } from './stats/stats-store.js';
 export { UpstreamMetrics } from './upstream-metrics.js';

@@ -10,7 +10,7 @@
  * | `account/`    | the upstream of one account: its address, budget and outages |
  */
 export { BudgetedUpstream, type PostToken } from './account/budgeted-upstream.js';
-export { type RequestPurpose } from './account/token-taker.js';
+export { type RequestPurpose } from './account/budget-token-acquirer.js';
 export { type FindUpstreamAccount, type UpstreamAccount } from './account/upstream-account.js';
 export { type BudgetTokenRenewal } from './budget/budget-token-renewal.js';
 export { FAILURES_UNTIL_BREAKER_OPENS } from './account/circuit-breaker.js';

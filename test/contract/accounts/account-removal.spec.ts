@@ -58,7 +58,14 @@ describe.each([
 
   const erasure = (leaseMs?: number): RedisAccountEraser => new RedisAccountEraser(redis, prefix, leaseMs);
   const removal = (by = erasure()): AccountRemoval =>
-    new AccountRemoval(store, by, blobs, SHARED, { lateMs: LATE_MS, lookEveryMs: 20, againMs: 50 }, logger);
+    new AccountRemoval(
+      store,
+      by,
+      blobs,
+      SHARED,
+      { lateMs: LATE_MS, checkIntervalMs: 20, repeatAfterMs: 50 },
+      logger,
+    );
   const yes = (): Promise<boolean> => Promise.resolve(true);
 
   const masters = (): Redis[] => (redis instanceof Cluster ? redis.nodes('master') : [redis]);
@@ -167,10 +174,10 @@ describe.each([
     await removed('a');
     const unshared = new FileBlobStore(join(directory, 'unshared'));
     const removeFrom = async (files: BlobStore, monitor: typeof SHARED): Promise<void> => {
-      const settings = { lateMs: -1, againMs: 0 };
+      const settings = { lateMs: -1, repeatAfterMs: 0 };
       const worker = new AccountRemoval(store, erasure(), files, monitor, settings, logger);
       // The first pass removes what it finds, and the second finds nothing.
-      for (let passes = 0; passes < 3; passes += 1) await worker.look();
+      for (let passes = 0; passes < 3; passes += 1) await worker.runDuePasses();
     };
     await removeFrom(unshared, { isSharingConfirmed: false });
     expect(await keysOf('a')).toEqual([]);
@@ -228,13 +235,13 @@ describe.each([
     let file: string | undefined;
     const slow: Pick<BlobStore, 'list' | 'remove'> = {
       list: async (...args) => {
-        for (const account of await store.listRemoved()) await store.forgetRemoval(account);
+        for (const account of await store.listRemoved()) await store.deleteRemovalRecord(account);
         file ??= await put();
         return blobs.list(...args);
       },
       remove: (id) => blobs.remove(id),
     };
-    await new AccountRemoval(store, erasure(), slow, SHARED, { lateMs: LATE_MS }, logger).look();
+    await new AccountRemoval(store, erasure(), slow, SHARED, { lateMs: LATE_MS }, logger).runDuePasses();
     expect((await blobs.list('a', '', 10)).map(({ id }) => id)).toContain(file);
   });
 
@@ -257,7 +264,7 @@ describe.each([
       erasure(),
       slow,
       SHARED,
-      { lateMs: -1, lookEveryMs: 20 },
+      { lateMs: -1, checkIntervalMs: 20 },
       logger,
     );
     worker.start();

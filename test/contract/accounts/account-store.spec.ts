@@ -95,9 +95,9 @@ describe.each([
     expect(removed?.removedAt).toBeGreaterThanOrEqual(before);
     expect(removed?.removedAt).toBeLessThanOrEqual(Date.now());
     await expect(store.add(account('a'))).rejects.toThrow(/still being removed/);
-    await other.forgetRemoval({ id: 'a', removedAt: (removed?.removedAt ?? 0) - 1 });
+    await other.deleteRemovalRecord({ id: 'a', removedAt: (removed?.removedAt ?? 0) - 1 });
     expect(await store.listRemoved()).toHaveLength(1);
-    await other.forgetRemoval({ id: 'a', removedAt: removed?.removedAt ?? 0 });
+    await other.deleteRemovalRecord({ id: 'a', removedAt: removed?.removedAt ?? 0 });
     expect(await store.listRemoved()).toEqual([]);
     await store.add(account('a', { sealedApiKey: 'new' }));
     expect((await store.find('a'))?.sealedApiKey).toBe('new');

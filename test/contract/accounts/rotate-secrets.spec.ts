@@ -49,7 +49,7 @@ const URL = 'http://127.0.0.1:9/hook';
 /** Counts: rotated, already current, broken. */
 const counts = (result: Awaited<ReturnType<typeof rotateAll>>): number[][] =>
   [result.accountKeys, result.signingSecrets, result.webhookHeaders].map(
-    ({ rotated, unchanged, failures }) => [rotated, unchanged, failures.length],
+    ({ reencrypted, unchanged, failures }) => [reencrypted, unchanged, failures.length],
   );
 
 describe.each([
@@ -226,13 +226,13 @@ describe.each([
       RING,
       clockOfThisMachine,
     );
-    expect((await seals.reencryptAll()).rotated).toBe(1);
+    expect((await seals.reencryptAll()).reencrypted).toBe(1);
     const stored = await accounts.find('a');
     expect(stored?.requestsPerSecond).toBe(77);
     expect(NEW_CIPHER.decrypt(stored?.sealedApiKey ?? '', accountEncryptionContext('a'))).toBe('another key');
 
     const { secrets, headers } = await endpointSeals.reencryptAll('a');
-    expect([secrets.rotated, headers.rotated]).toEqual([3, 1]);
+    expect([secrets.reencrypted, headers.reencrypted]).toEqual([3, 1]);
     expect(await secretsOf(NEW_CIPHER).find('a', id)).toBe(fresh);
     expect(await registry(NEW_CIPHER).find('a', id)).toMatchObject({
       description: 'changed',
@@ -340,15 +340,15 @@ describe.each([
   });
 
   it('removes the recorded ids of encryption keys that no secret needs; a process without these keys then starts without an error', async () => {
-    expect(await keys.register(OLD_CIPHER)).toEqual([]);
-    expect(await keys.register(NEW_CIPHER)).toEqual([OLD_CIPHER.keyId]);
+    expect(await keys.registerUnlessKeysAreMissing(OLD_CIPHER)).toEqual([]);
+    expect(await keys.registerUnlessKeysAreMissing(NEW_CIPHER)).toEqual([OLD_CIPHER.keyId]);
     expect(await keys.list()).toEqual([OLD_CIPHER.keyId]);
-    expect(await keys.register(RING)).toEqual([]);
-    expect(await keys.register(OLD_CIPHER)).toEqual([NEW_CIPHER.keyId]);
+    expect(await keys.registerUnlessKeysAreMissing(RING)).toEqual([]);
+    expect(await keys.registerUnlessKeysAreMissing(OLD_CIPHER)).toEqual([NEW_CIPHER.keyId]);
     await rotate();
     expect(await keys.list()).toEqual([NEW_CIPHER.keyId]);
-    expect(await keys.register(NEW_CIPHER)).toEqual([]);
-    expect(await keys.register(OLD_CIPHER)).toEqual([NEW_CIPHER.keyId]);
+    expect(await keys.registerUnlessKeysAreMissing(NEW_CIPHER)).toEqual([]);
+    expect(await keys.registerUnlessKeysAreMissing(OLD_CIPHER)).toEqual([NEW_CIPHER.keyId]);
   });
 });
 

@@ -165,22 +165,22 @@ describe('a listener for new events in the log', () => {
   });
 
   it('counts as reliable only while it receives its own test messages through Redis; when these messages stop, it wakes every waiting caller', async () => {
-    expect(one.notifier.isTrusted()).toBe(false);
+    expect(one.notifier.isReceiving()).toBe(false);
     const notifier = new RedisEventLogNotifier(
       new RedisChannelSubscriber(() => open(server.url, 'patient'), 'tidings', one.redis),
       'tidings',
     );
     const follower = notifier.follow(ACCOUNT);
     try {
-      await eventually('the notifier is trusted', () => notifier.isTrusted());
+      await eventually('the notifier is receiving', () => notifier.isReceiving());
       await follower.waitForGrowth(1, over.signal);
       const waiting = follower.waitForGrowth(LONG_MS, over.signal);
       server.server.kill('SIGKILL');
       await waiting;
-      expect(notifier.isTrusted()).toBe(false);
+      expect(notifier.isReceiving()).toBe(false);
       await server.server.exited;
       await server.server.restart();
-      await eventually('the notifier is trusted again', () => notifier.isTrusted());
+      await eventually('the notifier is receiving again', () => notifier.isReceiving());
     } finally {
       await notifier.close();
     }

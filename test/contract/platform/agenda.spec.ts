@@ -269,7 +269,7 @@ describe.each([
       const wakeUps = new RedisAgendaWakeUps(channels, prefix, 'poll');
       woken = [];
       wakeUps.listen((inMs) => woken.push(inMs));
-      await eventually('wake-ups arrive', () => wakeUps.isTrusted() && woken.length === 1);
+      await eventually('wake-ups arrive', () => wakeUps.isReceiving() && woken.length === 1);
       woken = [];
     });
     afterEach(async () => {

@@ -141,17 +141,18 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
 
   it('is listed separately from the process markers; each process that uses the store has one marker', async () => {
     const blob = await store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10);
-    await store.mark('gateway.example-req_1');
-    await store.mark('worker_2');
-    await store.mark('worker_2');
-    const marks = await store.marks();
-    expect(marks.map(({ id }) => id).sort()).toEqual(['gateway.example-req_1', 'worker_2']);
-    expect(Math.abs((marks[0]?.storedAt ?? 0) - Date.now())).toBeLessThan(60_000);
+    await store.writeMarker('gateway.example-req_1');
+    await store.writeMarker('worker_2');
+    await store.writeMarker('worker_2');
+    const markers = await store.listMarkers();
+    expect(markers.map(({ id }) => id).sort()).toEqual(['gateway.example-req_1', 'worker_2']);
+    expect(Math.abs((markers[0]?.storedAt ?? 0) - Date.now())).toBeLessThan(60_000);
     expect(await ids()).toEqual([blob.id]);
-    await store.unmark('worker_2');
-    await store.unmark('worker_2');
-    expect((await store.marks()).map(({ id }) => id)).toEqual(['gateway.example-req_1']);
-    for (const name of ['../x', 'a/b', '.hidden', '']) await expect(store.mark(name)).rejects.toThrow();
+    await store.removeMarker('worker_2');
+    await store.removeMarker('worker_2');
+    expect((await store.listMarkers()).map(({ id }) => id)).toEqual(['gateway.example-req_1']);
+    for (const name of ['../x', 'a/b', '.hidden', ''])
+      await expect(store.writeMarker(name)).rejects.toThrow();
   });
 
   it.each([100_000, 6 * MEGABYTE])(

@@ -38,7 +38,7 @@ export function limitBodyMemory(server: FastifyInstance): void {
       throw new Problem('payload_too_large', detail);
     }
     const slot = slots.acquire(caller, bytes);
-    if (!slot.acquired) throw noSlotProblem(slot.full, 'memory for JSON request bodies');
+    if (!slot.acquired) throw noSlotProblem(slot.reachedLimit, 'memory for JSON request bodies');
     whenClosed(reply.raw, slot.release);
   };
   server.addHook('preParsing', (request, reply, payload, done) => {

@@ -32,7 +32,8 @@ const DETAILS: Readonly<Record<ReachedLimit, (requests: string) => string>> = {
 };
 
 /** An acquired slot, or the limit that is reached. */
-export type CallerSlot = { acquired: true; release: () => void } | { acquired: false; full: ReachedLimit };
+export type CallerSlot =
+  { acquired: true; release: () => void } | { acquired: false; reachedLimit: ReachedLimit };
 
 /**
  * Limits the number of simultaneous requests of one kind, such as event streams or uploads. A token has a limit of its own,
@@ -54,12 +55,13 @@ export class CallerSlots {
   acquire({ account, tokenId }: Pick<Principal, 'account' | 'tokenId'>, size = 1): CallerSlot {
     const { max, maxPerAccount, maxPerAccountForTokens, maxPerToken } = this.limits;
     if (tokenId !== undefined) {
-      if (this.byToken.of(tokenId) + size > maxPerToken) return { acquired: false, full: 'token' };
+      if (this.byToken.of(tokenId) + size > maxPerToken) return { acquired: false, reachedLimit: 'token' };
       if (this.ofTokensByAccount.of(account) + size > maxPerAccountForTokens)
-        return { acquired: false, full: 'tokens' };
+        return { acquired: false, reachedLimit: 'tokens' };
     }
-    if (this.byAccount.of(account) + size > maxPerAccount) return { acquired: false, full: 'account' };
-    if (this.taken + size > max) return { acquired: false, full: 'gateway' };
+    if (this.byAccount.of(account) + size > maxPerAccount)
+      return { acquired: false, reachedLimit: 'account' };
+    if (this.taken + size > max) return { acquired: false, reachedLimit: 'gateway' };
     this.count(account, tokenId, size);
     return {
       acquired: true,
@@ -82,9 +84,9 @@ export class CallerSlots {
  * Returns the error for a request that got no slot.
  * @param requests what the slots are for, such as `simultaneous uploads`
  */
-export function noSlotProblem(full: ReachedLimit, requests: string): Problem {
-  const code = full === 'gateway' ? 'unavailable' : 'rate_limited';
-  return new Problem(code, DETAILS[full](requests), { headers: retryAfter(RETRY_MS) });
+export function noSlotProblem(reachedLimit: ReachedLimit, requests: string): Problem {
+  const code = reachedLimit === 'gateway' ? 'unavailable' : 'rate_limited';
+  return new Problem(code, DETAILS[reachedLimit](requests), { headers: retryAfter(RETRY_MS) });
 }
 
 /** Counts by name. A name whose count is 0 is not stored. */

@@ -40,7 +40,7 @@ export function limitReplyMemory(server: FastifyInstance): void {
     if (!slot.acquired) {
       // This header belongs to the response that is not sent.
       reply.removeHeader('age');
-      done(noSlotProblem(slot.full, 'memory for responses that callers have not read yet'));
+      done(noSlotProblem(slot.reachedLimit, 'memory for responses that callers have not read yet'));
       return;
     }
     whenClosed(reply.raw, slot.release);

@@ -121,7 +121,8 @@ export class UpstreamReads {
     const { account, tokenId } = reader;
     if (tokenId === undefined) return await this.cachedRequest(account, what, request);
     const slot = this.tokenSlots.acquire(reader);
-    if (!slot.acquired) throw noSlotProblem(slot.full, 'simultaneous reads from the messaging service');
+    if (!slot.acquired)
+      throw noSlotProblem(slot.reachedLimit, 'simultaneous reads from the messaging service');
     try {
       // Wait before the shared call, not in it: equal reads of callers with API keys share that call, and need not
       // wait for the share of the tokens.

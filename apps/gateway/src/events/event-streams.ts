@@ -80,7 +80,7 @@ export class EventStreams {
    */
   async serve(request: StreamRequest, reply: StreamReply): Promise<void> {
     const slot = this.slots.acquire(request.caller);
-    if (!slot.acquired) throw noSlotProblem(slot.full, 'open event streams and long polls');
+    if (!slot.acquired) throw noSlotProblem(slot.reachedLimit, 'open event streams and long polls');
     const { signal: closing, release } = combineAbortSignals(request.ended, this.shutdown);
     try {
       await this.followChanges(request, async (changes) => {

@@ -110,7 +110,7 @@ describe('The health of the gateway', () => {
   it('is degraded if processes of different versions have run together for more than ten minutes', async () => {
     const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000;
     const note = async (name: string, version: string, since: number): Promise<void> => {
-      await gateway.app.get<BlobStore>(BLOB_STORE).mark(name);
+      await gateway.app.get<BlobStore>(BLOB_STORE).writeMarker(name);
       const worker = formatProcessInstance({ name, version, since }, ['relay', 'poll', 'dispatch']);
       await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, worker);
     };
@@ -129,7 +129,7 @@ describe('The health of the gateway', () => {
 
   it('is degraded if processes with different settings have run together for more than ten minutes; a build that does not announce its settings does not count', async () => {
     const note = async (name: string, settings: string | undefined, minutes: number): Promise<void> => {
-      await gateway.app.get<BlobStore>(BLOB_STORE).mark(name);
+      await gateway.app.get<BlobStore>(BLOB_STORE).writeMarker(name);
       const since = Date.now() - minutes * 60_000;
       const worker = formatProcessInstance({ name, version: 'test', since, settings }, WORKER_ROLES);
       await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, worker);
@@ -323,7 +323,7 @@ describe('The health of the gateway', () => {
     expect((await untilReady('degraded')).details).toMatchObject([
       { code: 'blob_store_not_shared', count: 1, remedy: expect.stringContaining('BLOB_STORE') },
     ]);
-    await gateway.app.get<BlobStore>(BLOB_STORE).mark(worker.name);
+    await gateway.app.get<BlobStore>(BLOB_STORE).writeMarker(worker.name);
     await untilReady('ok');
   });
 

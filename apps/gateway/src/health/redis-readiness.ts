@@ -32,9 +32,9 @@ import { type AccountReason, accountReasons, countedReasons } from './account-re
 import { mixReasons, workerReasons } from './process-reasons.js';
 
 /** Timeout of a readiness check, in milliseconds. */
-const PROBE_TIMEOUT_MS = 1_000;
+const CHECK_TIMEOUT_MS = 1_000;
 /** Expiry of the key that a readiness check writes, in milliseconds. */
-const PROBE_KEY_TTL_MS = 60_000;
+const CHECK_KEY_TTL_MS = 60_000;
 
 /** The result of one readiness check, for all accounts. */
 interface Findings {
@@ -82,7 +82,7 @@ export class RedisReadiness {
    * @param maySee true for the id of an account that the caller may see
    */
   async checkFor(maySee: (account: string) => boolean): Promise<FullReadiness> {
-    const { isReady, reasons, accounts } = await this.find();
+    const { isReady, reasons, accounts } = await this.recentFindings();
     const seen = accounts.filter(({ account }) => maySee(account));
     const all = [...reasons, ...countedReasons(seen)];
     return {
@@ -91,22 +91,22 @@ export class RedisReadiness {
     };
   }
 
-  private async find(): Promise<Findings> {
+  private async recentFindings(): Promise<Findings> {
     if (this.shutdown.aborted) {
       return unavailable({ code: 'stopping', count: 1, description: 'the gateway is stopping' });
     }
     const now = performance.now();
     if (this.last === undefined || now - this.last.at > this.maxAgeMs) {
-      this.last = { at: now, findings: this.probe() };
+      this.last = { at: now, findings: this.checkRedis() };
     }
     return await this.last.findings;
   }
 
-  private async probe(): Promise<Findings> {
+  private async checkRedis(): Promise<Findings> {
     try {
       const findings = await withDeadline(
         this.writeAndRead(),
-        PROBE_TIMEOUT_MS,
+        CHECK_TIMEOUT_MS,
         'the readiness check of Redis',
       );
       this.loggedFault = '';
@@ -132,8 +132,8 @@ export class RedisReadiness {
     const prefix = this.environment.REDIS_KEY_PREFIX;
     const accounts = await this.accounts.list();
     // One write per account, because on a Redis Cluster the accounts are stored on different masters.
-    const probes = accounts.map(({ id }) => accountKeys(prefix, id)('health', 'probe'));
-    await Promise.all(probes.map((probe) => this.redis.set(probe, '1', 'PX', PROBE_KEY_TTL_MS)));
+    const checkKeys = accounts.map(({ id }) => accountKeys(prefix, id)('health', 'probe'));
+    await Promise.all(checkKeys.map((key) => this.redis.set(key, '1', 'PX', CHECK_KEY_TTL_MS)));
     const now = this.clock.now();
     const [workers, gateways, persistence, ...found] = await Promise.all([
       this.alive('workers'),
@@ -170,14 +170,14 @@ export class RedisReadiness {
 
   /** Reports an unusable blob store. The cause is only logged, because it may name files. */
   private blobReasons(): Reason[] {
-    const { fault, unseenPeers } = this.blobs;
+    const { fault, peersWithoutMarker } = this.blobs;
     if (fault !== undefined) {
       const description = 'sends with a file are rejected, because the blob store cannot be used';
       return [{ code: 'blob_store_unusable', count: 1, description }];
     }
-    if (unseenPeers === 0) return [];
-    const description = `sends with a file will fail: ${unseenPeers} relay workers do not share the blob store of this gateway`;
-    return [{ code: 'blob_store_not_shared', count: unseenPeers, description }];
+    if (peersWithoutMarker === 0) return [];
+    const description = `sends with a file will fail: ${peersWithoutMarker} relay workers do not share the blob store of this gateway`;
+    return [{ code: 'blob_store_not_shared', count: peersWithoutMarker, description }];
   }
 
   private clockReasons(): Reason[] {

@@ -28,7 +28,7 @@ afterEach(() => {
 });
 
 const take = (): Promise<KeyReservation> =>
-  KeyReservation.take({ reserve, release } as unknown as SendService, 'a', 'k1', LOGGER);
+  KeyReservation.acquire({ reserve, release } as unknown as SendService, 'a', 'k1', LOGGER);
 
 it('an idempotency key stays reserved while its request is read, however long that takes, and is released after it', async () => {
   const reservation = await take();

@@ -19,7 +19,7 @@ export class KeyReservation {
   }
 
   /** Acquires the lease. @throws {IdempotentRequestInProgressError} if another request holds it */
-  static async take(
+  static async acquire(
     sends: SendService,
     account: string,
     key: string,

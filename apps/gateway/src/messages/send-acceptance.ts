@@ -62,7 +62,7 @@ export class SendAcceptance {
       return await this.store(caller, key, undefined, request.body, undefined, originOf(request));
 
     const slot = this.slots.acquire(caller);
-    if (!slot.acquired) throw noSlotProblem(slot.full, 'simultaneous uploads');
+    if (!slot.acquired) throw noSlotProblem(slot.reachedLimit, 'simultaneous uploads');
     try {
       return await this.acceptUpload(caller, key, request);
     } finally {
@@ -78,7 +78,7 @@ export class SendAcceptance {
   ): Promise<Acceptance> {
     await this.assertStorable();
     if (key === undefined) return await this.acceptForm(caller, undefined, undefined, request);
-    const reservation = await KeyReservation.take(this.sends, caller.account, key, this.logger);
+    const reservation = await KeyReservation.acquire(this.sends, caller.account, key, this.logger);
     let acceptance: Acceptance;
     try {
       acceptance = await this.acceptForm(caller, key, reservation.owner, request);

@@ -98,12 +98,12 @@ const KINDS = {
 function printSummary(result: RotationResult, console: Console): boolean {
   let whole = true;
   for (const kind of ['accountKeys', 'signingSecrets', 'webhookHeaders'] as const) {
-    const { rotated, unchanged, failures } = result[kind];
+    const { reencrypted, unchanged, failures } = result[kind];
     const [plural, fault] = KINDS[kind];
     const ids = [...new Set(failures.map(({ keyId }) => keyId))].join(', ');
     const keys = ids === '' ? '' : ` (encrypted with the keys ${ids})`;
     console.out(
-      `${plural}: ${rotated} rotated, ${unchanged} already encrypted with the current key, ${failures.length} could not be decrypted${keys}`,
+      `${plural}: ${reencrypted} rotated, ${unchanged} already encrypted with the current key, ${failures.length} could not be decrypted${keys}`,
     );
     for (const { subject, keyId } of failures)
       console.err(`${subject}: ${fault}, which was encrypted with the key ${keyId}`);

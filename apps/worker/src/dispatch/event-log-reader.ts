@@ -13,7 +13,7 @@ const WAIT_MS = 1_000;
  * Maximum wait for a hint of new events while hints arrive reliably, in milliseconds. Each wait is shortened at
  * random, to spread the reads of many accounts.
  */
-const TRUSTED_WAIT_MS = 60_000;
+const NOTIFIED_WAIT_MS = 60_000;
 /**
  * Lease of a log reader, in milliseconds. Another worker takes over a log when the lease of a dead reader expires.
  */
@@ -37,7 +37,7 @@ export class EventLogReader implements AccountFollower {
   constructor(
     private readonly dispatcher: Pick<EventDispatcher, 'dispatch'>,
     private readonly redis: RedisClient,
-    private readonly notifier: EventLogNotifier & { isTrusted(): boolean },
+    private readonly notifier: EventLogNotifier & { isReceiving(): boolean },
     private readonly prefix: string,
     private readonly logger: Logger,
   ) {}
@@ -119,7 +119,7 @@ export class EventLogReader implements AccountFollower {
   }
 
   private waitMs(): number {
-    return this.notifier.isTrusted() ? TRUSTED_WAIT_MS * (0.75 + Math.random() / 4) : WAIT_MS;
+    return this.notifier.isReceiving() ? NOTIFIED_WAIT_MS * (0.75 + Math.random() / 4) : WAIT_MS;
   }
 
   /**

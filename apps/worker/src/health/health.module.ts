@@ -54,9 +54,13 @@ export class HealthController {
       const description = 'sends with a file cannot be relayed: the blob store is unusable';
       reasons.push({ code: 'blob_store_unusable', count: 1, description });
     }
-    if (blobStoreMonitor.unseenPeers > 0) {
-      const description = `sends with a file will fail: ${blobStoreMonitor.unseenPeers} gateways use a different blob store`;
-      reasons.push({ code: 'blob_store_not_shared', count: blobStoreMonitor.unseenPeers, description });
+    if (blobStoreMonitor.peersWithoutMarker > 0) {
+      const description = `sends with a file will fail: ${blobStoreMonitor.peersWithoutMarker} gateways use a different blob store`;
+      reasons.push({
+        code: 'blob_store_not_shared',
+        count: blobStoreMonitor.peersWithoutMarker,
+        description,
+      });
     }
     if (clock.fault !== undefined) reasons.push({ code: 'clock_off', count: 1, description: clock.fault });
     return okOrDegradedReadiness(reasons);

@@ -13,7 +13,7 @@ it('The readiness of the worker names the password that Redis rejects, with the 
     await eventually('the connection fails', () => connectionErrorOf(redis));
     const core = {
       redis,
-      blobStoreMonitor: { fault: undefined, unseenPeers: 0 },
+      blobStoreMonitor: { fault: undefined, peersWithoutMarker: 0 },
       clock: { fault: undefined },
     } as unknown as ConstructorParameters<typeof HealthController>[1];
     const health = new HealthController({ isFresh: () => false }, core);

@@ -11,7 +11,7 @@ import {
 import type { UpstreamProbe } from '#relay';
 import { BudgetExhaustedError, UpstreamError, type UpstreamHealth } from '#upstream';
 import { type ProbeTimes, probeRound } from '../probe.js';
-import { MAX_RUNNING, type RoleRounds, SURVEY } from '../round-schedule.js';
+import { MAX_RUNNING_TASKS, type RoleRounds, SURVEY } from '../round-schedule.js';
 
 /** Maximum time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
 const TICK_MS = 250;
@@ -37,7 +37,7 @@ const RETRY_REQUESTED_LIST_MS = 5_000;
  * Maximum number of contact lists that one process reads at the same time. The limit leaves some of the tasks of the
  * process for the due contacts of other accounts, even while many upstreams hang.
  */
-const MAX_RUNNING_LISTS = MAX_RUNNING / 2;
+const MAX_RUNNING_LISTS = MAX_RUNNING_TASKS / 2;
 /** Delay until the next try to read a contact list after {@link MAX_RUNNING_LISTS} was reached, in milliseconds. */
 const RETRY_DELAYED_LIST_MS = 5_000;
 /** Delay until an account with running reads is checked again, in milliseconds. */

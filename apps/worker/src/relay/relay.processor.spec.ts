@@ -19,7 +19,7 @@ function processHint({ runLane, more, logLines = [] }: HintOptions): { checks: (
   const lanes = { run: runLane, stop: () => undefined };
   const processor = new RelayProcessor({
     lanes,
-    sendSchedule: { look: () => (checks += 1) },
+    sendSchedule: { readAgendaNow: () => (checks += 1) },
     jobs: IDLE_JOBS,
     logger,
   });

@@ -19,7 +19,7 @@ const LANE_LIMITS = { slots: 256, maxPerAccount: 32, maxWaiting: 5_000 };
 /** The part of the role that the processor uses. */
 interface LaneWork {
   lanes: Pick<LaneRunner, 'run' | 'stop'>;
-  sendSchedule: Pick<SendSchedule, 'look'>;
+  sendSchedule: Pick<SendSchedule, 'readAgendaNow'>;
   jobs: RelayJobs;
   logger: Logger;
 }
@@ -66,7 +66,7 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
   private async run(account: string, lane: string): Promise<void> {
     try {
       // If the lane is empty, its send may be scheduled for later, or the wake-up job was not needed.
-      if (!(await this.role.lanes.run(account, lane))) this.role.sendSchedule.look();
+      if (!(await this.role.lanes.run(account, lane))) this.role.sendSchedule.readAgendaNow();
     } catch (error) {
       if (error instanceof AccountNotFoundError) return;
       this.role.logger.error(

@@ -38,8 +38,8 @@ function start(wakeUps = new WakeUps(false)): void {
     },
   };
   schedule = new SendSchedule(rounds, agenda, createLogger('test', 'silent'), wakeUps, {
-    untrustedMs: HOUR_MS,
-    trustedMs: HOUR_MS,
+    withoutWakeUpsMs: HOUR_MS,
+    withWakeUpsMs: HOUR_MS,
   });
 }
 
@@ -71,7 +71,7 @@ it('the schedule of future sends wakes up and reads the due times again when a s
   schedule.onApplicationBootstrap();
   await eventually('the agenda was read once', () => agendaReads === 1);
   agendaReplies = [{ tasks: [TASK] }];
-  schedule.look();
+  schedule.readAgendaNow();
   await eventually('the send was queued', () => promoted.length === 1);
 });
 

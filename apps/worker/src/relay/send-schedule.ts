@@ -5,7 +5,7 @@ import { AgendaAlarm, type AlarmLimits } from '../agenda-alarm.js';
 import { SideBySide } from '../side-by-side.js';
 
 /** Time between two reads of the agenda while wake-ups do not arrive, in milliseconds. */
-const UNTRUSTED_MS = 250;
+const WITHOUT_WAKE_UPS_MS = 250;
 /** Maximum number of accounts taken from the agenda at once. */
 const MAX_TAKEN = 64;
 /** Lease of a task, in milliseconds. Another worker takes over the task when the lease of a dead worker expires. */
@@ -29,7 +29,10 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly agenda: Pick<Agenda, 'claimDue' | 'complete'>,
     private readonly logger: Logger,
     wakeUps: AgendaWakeUps,
-    limits: AlarmLimits = { untrustedMs: UNTRUSTED_MS, trustedMs: SCHEDULED_SENDS_CHECK_INTERVAL_MS },
+    limits: AlarmLimits = {
+      withoutWakeUpsMs: WITHOUT_WAKE_UPS_MS,
+      withWakeUpsMs: SCHEDULED_SENDS_CHECK_INTERVAL_MS,
+    },
   ) {
     this.alarm = new AgendaAlarm(limits, wakeUps);
   }
@@ -47,7 +50,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** Ends the sleep and reads the agenda now. Called when a send may be due earlier than all others. */
-  look(): void {
+  readAgendaNow(): void {
     this.alarm.within(0);
   }
 
@@ -79,7 +82,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
           'could not read the due time of the next scheduled send from Redis; retrying',
         );
       this.failed = true;
-      return UNTRUSTED_MS;
+      return WITHOUT_WAKE_UPS_MS;
     }
   }
 

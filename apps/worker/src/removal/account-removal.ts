@@ -19,8 +19,8 @@ export interface RemovalSettings {
    * Redis answers.
    */
   lateMs: number;
-  lookEveryMs?: number;
-  againMs?: number;
+  checkIntervalMs?: number;
+  repeatAfterMs?: number;
 }
 
 /**
@@ -36,8 +36,8 @@ export interface RemovalSettings {
  */
 export class AccountRemoval {
   private readonly stopping = new AbortController();
-  private readonly lookEveryMs: number;
-  private readonly againMs: number;
+  private readonly checkIntervalMs: number;
+  private readonly repeatAfterMs: number;
   /**
    * Earliest time of the next pass of each account, as `performance.now()`. An account without an entry is
    * due now.
@@ -46,7 +46,7 @@ export class AccountRemoval {
   private running: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly accounts: Pick<AccountStore, 'listRemoved' | 'forgetRemoval'> & {
+    private readonly accounts: Pick<AccountStore, 'listRemoved' | 'deleteRemovalRecord'> & {
       now(): Promise<number>;
     },
     private readonly erasure: Pick<RedisAccountEraser, 'pass'>,
@@ -55,8 +55,8 @@ export class AccountRemoval {
     private readonly settings: RemovalSettings,
     private readonly logger: Logger,
   ) {
-    this.lookEveryMs = settings.lookEveryMs ?? CHECK_INTERVAL_MS;
-    this.againMs = settings.againMs ?? REPEAT_AFTER_MS;
+    this.checkIntervalMs = settings.checkIntervalMs ?? CHECK_INTERVAL_MS;
+    this.repeatAfterMs = settings.repeatAfterMs ?? REPEAT_AFTER_MS;
   }
 
   start(): void {
@@ -69,7 +69,7 @@ export class AccountRemoval {
   }
 
   /** Runs a pass for each removed account whose pass is due. */
-  async look(): Promise<void> {
+  async runDuePasses(): Promise<void> {
     const removed = await this.accounts.listRemoved();
     for (const id of this.notBefore.keys()) {
       if (!removed.some((account) => account.id === id)) this.notBefore.delete(id);
@@ -84,11 +84,11 @@ export class AccountRemoval {
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       try {
-        await this.look();
+        await this.runDuePasses();
       } catch (error) {
         this.logger.warn({ err: error }, 'could not read the list of removed accounts; retrying');
       }
-      await pause(this.lookEveryMs, this.stopping.signal);
+      await pause(this.checkIntervalMs, this.stopping.signal);
     }
   }
 
@@ -97,7 +97,7 @@ export class AccountRemoval {
     try {
       await this.pass(account);
     } catch (error) {
-      this.notBefore.set(account.id, performance.now() + this.againMs);
+      this.notBefore.set(account.id, performance.now() + this.repeatAfterMs);
       this.logger.warn(
         { account: account.id, err: error },
         'could not remove the data of a removed account; retrying',
@@ -120,7 +120,7 @@ export class AccountRemoval {
             'removed Redis keys and files of a removed account; checking again until none are left',
           );
         else if (!allWorkHasEnded || !this.blobStoreMonitor.isSharingConfirmed)
-          this.notBefore.set(id, performance.now() + this.againMs);
+          this.notBefore.set(id, performance.now() + this.repeatAfterMs);
         else if (await isOurs()) await this.forget(account);
       },
     });
@@ -131,7 +131,7 @@ export class AccountRemoval {
    * a new account with the same id.
    */
   private async forget(account: RemovedAccount): Promise<void> {
-    await this.accounts.forgetRemoval(account);
+    await this.accounts.deleteRemovalRecord(account);
     this.notBefore.delete(account.id);
     this.logger.info(
       { account: account.id },

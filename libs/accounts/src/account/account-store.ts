@@ -58,7 +58,7 @@ export interface AccountStore {
    * Deletes the record of an account's removal after the account's data was erased. The account's id can then be used
    * again. If another account with the same id has been removed since, the record of that later removal stays.
    */
-  forgetRemoval(account: RemovedAccount): Promise<void>;
+  deleteRemovalRecord(account: RemovedAccount): Promise<void>;
 }
 
 /**

@@ -17,7 +17,7 @@ const removeAccountScript = LuaScript.from(import.meta.url, 'lua/remove-account.
 
 const accountRevisionScript = LuaScript.from(import.meta.url, 'lua/account-revision.lua');
 
-const forgetRemovalScript = LuaScript.from(import.meta.url, 'lua/forget-removal.lua');
+const deleteRemovalRecordScript = LuaScript.from(import.meta.url, 'lua/delete-removal-record.lua');
 
 /**
  * Returns the record of an account's removal, exactly as `remove-account.lua` writes it.
@@ -101,8 +101,8 @@ export class RedisAccountStore implements AccountStore {
     }));
   }
 
-  async forgetRemoval({ id, removedAt }: RemovedAccount): Promise<void> {
-    await forgetRemovalScript.run(
+  async deleteRemovalRecord({ id, removedAt }: RemovedAccount): Promise<void> {
+    await deleteRemovalRecordScript.run(
       this.redis,
       { removed: this.keys.removed },
       { id, note: removalRecord(removedAt) },

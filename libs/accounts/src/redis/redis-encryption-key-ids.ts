@@ -26,7 +26,7 @@ export class RedisEncryptionKeyIds {
    * Returns the recorded ids of encryption keys that the cipher lacks. If it lacks none, records the id of the
    * cipher's current encryption key.
    */
-  async register({ keyId, keyIds }: SecretCipher): Promise<string[]> {
+  async registerUnlessKeysAreMissing({ keyId, keyIds }: SecretCipher): Promise<string[]> {
     return (await registerEncryptionKeyScript.run(
       this.redis,
       { encryptionKeys: this.key },
@@ -35,7 +35,7 @@ export class RedisEncryptionKeyIds {
   }
 
   /**
-   * Records the id of an encryption key. Unlike {@link register}, does not check whether this process has all
+   * Records the id of an encryption key. Unlike {@link registerUnlessKeysAreMissing}, does not check whether this process has all
    * encryption keys whose ids are recorded.
    */
   async add(id: string): Promise<void> {
@@ -70,7 +70,7 @@ export async function registerEncryptionKeyId(
   let loggedReason = '';
   const attempt = async (): Promise<boolean> => {
     try {
-      const missing = await keys.register(cipher);
+      const missing = await keys.registerUnlessKeysAreMissing(cipher);
       if (missing.length > 0) throw unknownKeys(missing);
       return true;
     } catch (error) {

@@ -12,14 +12,14 @@ export interface ReencryptionFailure {
 
 /** Counts the results of re-encrypting secrets of one kind with the current encryption key. */
 export class ReencryptionCounts {
-  rotated = 0;
+  reencrypted = 0;
   /** Number of secrets that were already encrypted with the current key. */
   unchanged = 0;
   readonly failures: ReencryptionFailure[] = [];
 
   /** Adds the counts of one record, such as an account. Called after the re-encrypted record is stored. */
-  add({ rotated, unchanged, failures }: ReencryptionCounts): void {
-    this.rotated += rotated;
+  add({ reencrypted, unchanged, failures }: ReencryptionCounts): void {
+    this.reencrypted += reencrypted;
     this.unchanged += unchanged;
     this.failures.push(...failures);
   }
@@ -32,7 +32,7 @@ export class ReencryptionCounts {
     try {
       const after = cipher.reencrypt(sealed, context);
       if (after === sealed) this.unchanged += 1;
-      else this.rotated += 1;
+      else this.reencrypted += 1;
       return after;
     } catch (error) {
       if (!(error instanceof SecretDecryptionError)) throw error;

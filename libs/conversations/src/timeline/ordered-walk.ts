@@ -134,7 +134,7 @@ class OrderedWalk {
   async run(maxRequests: number): Promise<WalkResult> {
     while (this.requests < maxRequests && !this.isEnough()) {
       try {
-        await this.take(this.nextRequest());
+        await this.readAndAddPage(this.nextRequest());
       } catch (error) {
         if (!(error instanceof MessagesUnavailableError)) throw error;
         if (error.mayBeCausedByPageSize && this.maxLimit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
@@ -222,7 +222,7 @@ class OrderedWalk {
     return { page: this.isNewestFirst ? page + 1 : Math.max(page - 1, 1), limit };
   }
 
-  private async take(request: PageRequest): Promise<void> {
+  private async readAndAddPage(request: PageRequest): Promise<void> {
     this.requests += 1;
     const reply = await this.read(request.page, request.limit);
     if (reply.count > request.limit && this.fixedSize === undefined) {

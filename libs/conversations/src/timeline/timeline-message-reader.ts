@@ -172,7 +172,7 @@ export class TimelineMessageReader {
     const reading =
       this.readings.get(account, contactId) ??
       this.readings.begin(account, contactId, await this.ports.events.end(account));
-    return reading.alone(async () => {
+    return reading.runExclusively(async () => {
       // Calls for the same contact run one after another. If this call waited until its deadline, it makes no
       // request, because the calls before it have already read further pages.
       const left = call.isLate ? 0 : MAX_REQUESTS_PER_TIMELINE_PAGE - call.requests;

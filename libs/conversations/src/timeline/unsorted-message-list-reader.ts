@@ -72,7 +72,7 @@ export class UnsortedMessageListReader {
   }
 
   /** Runs `work` once all work from earlier calls of this method has ended. */
-  async alone<T>(work: () => Promise<T>): Promise<T> {
+  async runExclusively<T>(work: () => Promise<T>): Promise<T> {
     const before = this.end;
     let leave = (): void => undefined;
     this.end = new Promise((resolve) => {

@@ -32,7 +32,7 @@ const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
 /** Maximum number of attempts to read and commit the contact list. A refused commit leads to another attempt. */
-const MAX_COMMIT_CONFLICTS = 3;
+const MAX_READ_ATTEMPTS = 3;
 
 /**
  * Returns the time at which an account was added, in milliseconds since 1970 by Redis' clock; undefined if
@@ -63,7 +63,7 @@ export class ContactListPoller {
   async poll(account: string, purpose: ReadPurpose = 'poll'): Promise<void> {
     try {
       let done = false;
-      for (let race = 0; !done && race < MAX_COMMIT_CONFLICTS; race += 1)
+      for (let race = 0; !done && race < MAX_READ_ATTEMPTS; race += 1)
         done = await this.readOnce(account, purpose);
     } catch (error) {
       if (error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError))

@@ -20,7 +20,7 @@ import type { VolatileFieldStore } from '../form/volatile-fields.js';
  * Maximum number of attempts to read and commit the newest messages of a contact. An attempt is repeated if
  * another read of the contact was committed first.
  */
-const MAX_COMMIT_CONFLICTS = 3;
+const MAX_READ_ATTEMPTS = 3;
 
 /** Polls one contact: reads its messages and commits the changes together with their events. */
 export class ContactPoller {
@@ -94,7 +94,7 @@ export class ContactPoller {
     lookup?: LookupReads,
   ): Promise<'enough' | 'in part' | undefined> {
     let isEnough = true;
-    for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
+    for (let race = 0; race < MAX_READ_ATTEMPTS; race += 1) {
       const state = claimedState(purpose) ?? (await this.store.contactState(account, contactId));
       if (state === undefined) return undefined;
       const start: PollStart = {

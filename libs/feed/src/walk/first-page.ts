@@ -2,7 +2,7 @@ import type { HeadWalk } from './head-walk.js';
 import { mayBeCausedByPageSize, mayBeCausedBySingleMessage } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
-import { FAILED_READS_UNTIL_NO_CONCLUSION } from './walk-bounds.js';
+import { FAILED_READS_UNTIL_PAGE_IS_SKIPPED } from './walk-bounds.js';
 
 /** Maximum number of times that a page limit is halved. This number of halvings reduces the documented limit to 1. */
 const MAX_HALVINGS = 5;
@@ -40,7 +40,7 @@ export async function readFirstPage(walk: HeadWalk): Promise<PageRead> {
  */
 async function readShorterFirstPage(walk: HeadWalk, limit: number, failure: unknown): Promise<PageRead> {
   const { lastHeadLimit = limit, failures } = walk.plan;
-  const halvings = Math.min(Math.max(failures - FAILED_READS_UNTIL_NO_CONCLUSION + 1, 0), MAX_HALVINGS);
+  const halvings = Math.min(Math.max(failures - FAILED_READS_UNTIL_PAGE_IS_SKIPPED + 1, 0), MAX_HALVINGS);
   const shorter = Math.max(Math.min(lastHeadLimit, limit) >> halvings, 1);
   if (shorter >= limit || !mayBeCausedByPageSize(failure)) throw failure;
   const read = await walk.pages.readPageOrThrow(1, shorter);

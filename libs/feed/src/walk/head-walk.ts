@@ -7,7 +7,7 @@ import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import { type KnownIds, type PageRead, PageReader, type ReplyTime } from './page-reader.js';
 import { type PageRequest, requestForLastPage } from './page-tail.js';
 import type { ReadPage } from './read-in-parts.js';
-import { FAILED_READS_UNTIL_NO_CONCLUSION } from './walk-bounds.js';
+import { FAILED_READS_UNTIL_PAGE_IS_SKIPPED } from './walk-bounds.js';
 
 /**
  * Functions with which a read of the newest messages requests pages from upstream and looks up which ids are
@@ -156,7 +156,7 @@ export class HeadWalk {
    * the error may have occurred because the page was too large.
    */
   mustEndWithoutPage(error: unknown): boolean {
-    return this.plan.failures >= FAILED_READS_UNTIL_NO_CONCLUSION && mayBeCausedByPageSize(error);
+    return this.plan.failures >= FAILED_READS_UNTIL_PAGE_IS_SKIPPED && mayBeCausedByPageSize(error);
   }
 
   /** Sets the head after a read of page 1, and whether the list ends there. */

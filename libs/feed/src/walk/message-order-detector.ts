@@ -6,11 +6,11 @@ import type { PageOrder } from './page-order.js';
  * list counts as sorted. Many services sort messages by the time at which they stored them, which may differ a little
  * from the timestamps. New messages still appear at one end of such a list, so most reads need only one page.
  */
-const MAX_PLACES = 5;
-/** If pages have fewer than 20 messages, this share of a page, rounded down, replaces {@link MAX_PLACES}. */
+const MAX_MISPLACEMENT = 5;
+/** If pages have fewer than 20 messages, this share of a page, rounded down, replaces {@link MAX_MISPLACEMENT}. */
 const MAX_SHARE_OF_PAGE = 1 / 4;
 /**
- * While the order of a list is being learned, this share of the list, rounded down, replaces {@link MAX_PLACES} if it
+ * While the order of a list is being learned, this share of the list, rounded down, replaces {@link MAX_MISPLACEMENT} if it
  * is smaller. Otherwise, a short list in random order would look sorted too often. Consecutive messages with equal
  * timestamps count as one message, because they do not show the order.
  */
@@ -47,17 +47,17 @@ export function compareWithAssumedOrder(
   if (assumed !== 'newestFirst' && assumed !== 'oldestFirst') return 'confirm';
   const seen = new MessageOrderDetector();
   seen.add(messages);
-  const places = seen.placesFrom(assumed);
+  const places = seen.maxMisplacementFrom(assumed);
   if (places === 0) return 'confirm';
-  return places <= maxPlaces(pageSize) ? 'misplaced' : 'contradict';
+  return places <= allowedMisplacement(pageSize) ? 'misplaced' : 'contradict';
 }
 
 /**
  * Returns by how many places messages may be misplaced in a list that counts as sorted.
  * @param pageSize number of messages on the longest page of the contact so far
  */
-export function maxPlaces(pageSize: number): number {
-  return Math.min(Math.floor(pageSize * MAX_SHARE_OF_PAGE), MAX_PLACES);
+export function allowedMisplacement(pageSize: number): number {
+  return Math.min(Math.floor(pageSize * MAX_SHARE_OF_PAGE), MAX_MISPLACEMENT);
 }
 
 /** Determines the order of a list that is read page by page. Does not store the messages of the pages. */
@@ -80,28 +80,28 @@ export class MessageOrderDetector {
 
   /**
    * Returns by how many places the messages differ from an order: the largest number of older messages between one
-   * message and the end of the list at which new messages appear, at most `MAX_PLACES + 1`. When a message was new,
+   * message and the end of the list at which new messages appear, at most `MAX_MISPLACEMENT + 1`. When a message was new,
    * it was at most this number of places from that end.
    */
-  placesFrom(order: 'newestFirst' | 'oldestFirst'): number {
+  maxMisplacementFrom(order: 'newestFirst' | 'oldestFirst'): number {
     return order === 'newestFirst' ? this.olderBefore.max : this.olderAfter.max;
   }
 
   /** @param pageSize number of messages on the longest page of the contact so far */
   observedOrder(pageSize: number): ObservedOrder {
-    const fromNewestFirst = this.placesFrom('newestFirst');
-    const fromOldestFirst = this.placesFrom('oldestFirst');
+    const fromNewestFirst = this.maxMisplacementFrom('newestFirst');
+    const fromOldestFirst = this.maxMisplacementFrom('oldestFirst');
     const places = Math.min(fromNewestFirst, fromOldestFirst);
     if (fromNewestFirst === fromOldestFirst)
       return { order: places === 0 ? 'unknown' : 'unsorted', hasMisplacedMessages: false };
-    if (places > Math.min(maxPlaces(pageSize), Math.floor(this.count * MAX_SHARE_OF_LIST)))
+    if (places > Math.min(allowedMisplacement(pageSize), Math.floor(this.count * MAX_SHARE_OF_LIST)))
       return { order: 'unsorted', hasMisplacedMessages: false };
     const order = fromNewestFirst < fromOldestFirst ? 'newestFirst' : 'oldestFirst';
     return { order, hasMisplacedMessages: places > 0 };
   }
 }
 
-/** Counts how many older messages are listed before each message, up to `MAX_PLACES + 1`. */
+/** Counts how many older messages are listed before each message, up to `MAX_MISPLACEMENT + 1`. */
 class OlderBeforeCounter {
   /** The largest count of any message so far. */
   max = 0;
@@ -112,13 +112,13 @@ class OlderBeforeCounter {
     const index = this.oldest.findIndex((one) => one >= timestamp);
     const older = index === -1 ? this.oldest.length : index;
     this.max = Math.max(this.max, older);
-    if (older > MAX_PLACES) return;
+    if (older > MAX_MISPLACEMENT) return;
     this.oldest.splice(older, 0, timestamp);
-    if (this.oldest.length > MAX_PLACES + 1) this.oldest.pop();
+    if (this.oldest.length > MAX_MISPLACEMENT + 1) this.oldest.pop();
   }
 }
 
-/** Counts how many older messages are listed after each message, up to `MAX_PLACES + 1`. */
+/** Counts how many older messages are listed after each message, up to `MAX_MISPLACEMENT + 1`. */
 class OlderAfterCounter {
   /** At index `n`: the newest timestamp of all messages after which at least `n` older messages are listed. */
   private readonly newest: number[] = [];
@@ -129,7 +129,7 @@ class OlderAfterCounter {
   }
 
   add(timestamp: number): void {
-    for (let n = Math.min(this.newest.length - 1, MAX_PLACES); n >= 0; n -= 1) {
+    for (let n = Math.min(this.newest.length - 1, MAX_MISPLACEMENT); n >= 0; n -= 1) {
       const newest = this.newest[n];
       if (newest !== undefined && newest > timestamp) this.newest[n + 1] = newest;
     }

@@ -1,6 +1,6 @@
 import { readFirstPage } from './first-page.js';
 import type { HeadWalk } from './head-walk.js';
-import { maxPlaces } from './message-order-detector.js';
+import { allowedMisplacement } from './message-order-detector.js';
 import { mayBeCausedByPageSize } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, LARGE_PAGE_LIMIT } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
@@ -26,7 +26,7 @@ export async function readNewestFirst(walk: HeadWalk): Promise<void> {
 export function mayMoreBeNew(walk: HeadWalk, { lastIsNew, ids, count }: PageRead): boolean {
   if (lastIsNew || (ids.length === 0 && count > 0)) return true;
   const { knownCount, pageSize } = walk.pages;
-  return walk.hasMisplacedMessages && !walk.showsEnd && knownCount <= maxPlaces(pageSize);
+  return walk.hasMisplacedMessages && !walk.showsEnd && knownCount <= allowedMisplacement(pageSize);
 }
 
 /**

@@ -101,8 +101,8 @@ export class PageReader {
   /** Number of messages on the longest page that upstream returned for a limit above the documented maximum. */
   private largestPage = 0;
   private readonly read: ReadPage;
-  private readonly readPlain: ReadPage;
-  private readonly counted: ReadPage;
+  private readonly readInPartsIfTooLarge: ReadPage;
+  private readonly readCounted: ReadPage;
 
   constructor(
     read: ReadPage,
@@ -111,7 +111,7 @@ export class PageReader {
     isMessageFault?: IsMessageFault,
   ) {
     this.pageSize = Math.max(pageSize, MIN_PAGE_SIZE);
-    this.counted = async (page, limit) => {
+    this.readCounted = async (page, limit) => {
       this.askedForLargePage = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE;
       this.requests += 1;
       try {
@@ -133,8 +133,8 @@ export class PageReader {
     };
     const sizeOf = (limit: number): number =>
       limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage || limit : Math.min(limit, this.pageSize);
-    this.readPlain = withRetryOfFailedPagesInParts(this.counted, sizeOf);
-    this.read = withRetryOfFailedPagesInParts(this.counted, sizeOf, isMessageFault);
+    this.readInPartsIfTooLarge = withRetryOfFailedPagesInParts(this.readCounted, sizeOf);
+    this.read = withRetryOfFailedPagesInParts(this.readCounted, sizeOf, isMessageFault);
   }
 
   /**
@@ -179,7 +179,7 @@ export class PageReader {
    * message may have caused it.
    */
   async readPageOrThrow(page: number, limit: number): Promise<PageRead> {
-    return this.record(await this.readPlain(page, limit), page, limit);
+    return this.record(await this.readInPartsIfTooLarge(page, limit), page, limit);
   }
 
   /**
@@ -196,7 +196,7 @@ export class PageReader {
     doesFirstMessageFail = false,
   ): Promise<PageRead> {
     const read = await readFailedPageInParts(
-      this.counted,
+      this.readCounted,
       { page, limit: size },
       failure,
       mayBeCausedBySingleMessage,

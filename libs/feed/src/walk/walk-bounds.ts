@@ -13,4 +13,4 @@ export const MAX_CONSECUTIVE_UNREADABLE_PAGES = 5;
  * so that the contact is still polled. It is then unknown whether upstream has replaced the messages and whether that
  * page contains new messages; a later read of all pages finds new ones.
  */
-export const FAILED_READS_UNTIL_NO_CONCLUSION = 6;
+export const FAILED_READS_UNTIL_PAGE_IS_SKIPPED = 6;

@@ -5,7 +5,7 @@ import {
   isCountKeptAsMaximum,
   createZeroCounts,
 } from './minute-counts.js';
-import { type KeptStats, STATISTICS_PERIOD_MINUTES, type StatsStore } from './stats-store.js';
+import { type StoredStats, STATISTICS_PERIOD_MINUTES, type StatsStore } from './stats-store.js';
 
 const addStatsScript = LuaScript.from(import.meta.url, 'lua/add-stats.lua', {
   MAX_AGE: STATISTICS_PERIOD_MINUTES,
@@ -35,7 +35,7 @@ export class RedisStatsStore implements StatsStore {
     await addStatsScript.run(this.redis, { stats: this.keyOf(account) }, { counts });
   }
 
-  async read(account: string): Promise<KeptStats> {
+  async read(account: string): Promise<StoredStats> {
     const reply = await readStatsScript.run(this.redis, { stats: this.keyOf(account) });
     const { now, minutes } = reply as { now: string; minutes: number[][] };
     return {

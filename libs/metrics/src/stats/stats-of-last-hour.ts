@@ -1,6 +1,6 @@
 import { type CountName, minuteNumberAt, createZeroCounts, startOfMinuteMs } from './minute-counts.js';
 import type { Backlog } from './stats-recorder.js';
-import { type KeptStats, STATISTICS_PERIOD_MINUTES } from './stats-store.js';
+import { type StoredStats, STATISTICS_PERIOD_MINUTES } from './stats-store.js';
 
 /** A value per minute, oldest first. 0 means that nothing happened. */
 type Series = number[];
@@ -35,7 +35,7 @@ export interface StatsOfLastHour {
  * Computes the statistics of an account from its counts. Pure function.
  * @param backlog the present numbers of waiting sends and deliveries, which are shown for the current minute
  */
-export function statsOfLastHour({ now, minutes: kept }: KeptStats, backlog: Backlog): StatsOfLastHour {
+export function statsOfLastHour({ now, minutes: kept }: StoredStats, backlog: Backlog): StatsOfLastHour {
   const last = minuteNumberAt(now);
   const minutes = Array.from(
     { length: STATISTICS_PERIOD_MINUTES },

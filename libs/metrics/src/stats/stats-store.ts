@@ -4,7 +4,7 @@ import type { CountsByMinute } from './minute-counts.js';
 export const STATISTICS_PERIOD_MINUTES = 60;
 
 /** The stored statistics of an account: counts of its sends, events, deliveries and upstream requests. */
-export interface KeptStats {
+export interface StoredStats {
   /** When the counts were read, in milliseconds since 1970 by the clock of the store. */
   now: number;
   /**
@@ -22,5 +22,5 @@ export interface StatsStore {
   add(account: string, minutes: CountsByMinute): Promise<void>;
 
   /** Returns the counts of an account for each minute of about the last hour. */
-  read(account: string): Promise<KeptStats>;
+  read(account: string): Promise<StoredStats>;
 }

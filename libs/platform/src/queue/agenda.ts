@@ -88,7 +88,7 @@ export interface Agenda {
  */
 export interface AgendaWakeUps {
   /** Returns true if wake-ups currently reach this process. If not, this process must read the agenda often. */
-  isTrusted(): boolean;
+  isReceiving(): boolean;
 
   /**
    * @param onSooner called at each wake-up with the time until the earliest task is due, in milliseconds; called with

@@ -15,8 +15,8 @@ export class RedisAgendaWakeUps implements AgendaWakeUps {
     this.channel = agendaWakeUpChannel(prefix, name);
   }
 
-  isTrusted(): boolean {
-    return this.channels.isTrusted();
+  isReceiving(): boolean {
+    return this.channels.isReceiving();
   }
 
   listen(onSooner: (inMs: number) => void): void {

@@ -9,7 +9,7 @@ import { RedisSubscriptionMonitor } from './redis-subscription-monitor.js';
  */
 const HEARTBEAT_MS = 5_000;
 /** Time after a received heartbeat during which the connection is assumed to work, in milliseconds. */
-const TRUSTED_MS = 12_000;
+const RECEIVING_MS = 12_000;
 
 /** Receives the messages of one channel. */
 export interface ChannelListener {
@@ -38,7 +38,7 @@ export class RedisChannelSubscriber {
   /**
    * @param open opens a connection that reconnects by itself; {@link close} closes it
    * @param publisher client with which the process publishes messages to itself, to check whether messages arrive;
-   * without it, {@link isTrusted} always returns false
+   * without it, {@link isReceiving} always returns false
    */
   constructor(
     private readonly open: () => RedisClient,
@@ -52,8 +52,8 @@ export class RedisChannelSubscriber {
    * Returns true if messages currently arrive. Returns false while the connection is lost, or if the Redis user
    * lacks the right to publish or subscribe. When the result changes to false, `onGap` of all listeners is called.
    */
-  isTrusted(): boolean {
-    return !this.closed && performance.now() - this.lastHeartbeatAt < TRUSTED_MS;
+  isReceiving(): boolean {
+    return !this.closed && performance.now() - this.lastHeartbeatAt < RECEIVING_MS;
   }
 
   /** Subscribes to a channel. A channel has at most one listener. */
@@ -94,19 +94,19 @@ export class RedisChannelSubscriber {
 
   private startHeartbeat(subscriber: RedisClient, publisher: RedisClient): void {
     const watch = new RedisSubscriptionMonitor(subscriber, () => {
-      this.endTrust();
+      this.stopReceiving();
     });
     const publish = skipWhileRunning(() => publisher.publish(this.heartbeatChannel, ''));
     const publishHeartbeat = (): void => {
       watch.follow();
-      if (this.lastHeartbeatAt > -Infinity && !this.isTrusted()) this.endTrust();
+      if (this.lastHeartbeatAt > -Infinity && !this.isReceiving()) this.stopReceiving();
       publish().catch(ignoreClosed);
     };
     this.heartbeat = setInterval(publishHeartbeat, HEARTBEAT_MS);
     subscriber.subscribe(this.heartbeatChannel).then(publishHeartbeat, ignoreClosed);
   }
 
-  private endTrust(): void {
+  private stopReceiving(): void {
     this.lastHeartbeatAt = -Infinity;
     if (this.closed) return;
     for (const listener of this.listeners.values()) listener.onGap();

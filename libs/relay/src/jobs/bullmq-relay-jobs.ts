@@ -5,7 +5,7 @@ import type { RelayJobs } from '../ports.js';
  * Maximum number of lanes that one job wakes. One worker processes all lanes of a job, so a larger job would leave
  * other workers idle.
  */
-const LANES_A_JOB = 16;
+const MAX_LANES_PER_JOB = 16;
 
 /**
  * Implements {@link RelayJobs} with BullMQ jobs that wake lanes (recipients' queues of sends). Lanes that are woken
@@ -21,7 +21,7 @@ export class BullmqRelayJobs implements RelayJobs {
 
   async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {
     try {
-      const groups = inGroups(lanes, delayMs > 0 ? 1 : LANES_A_JOB);
+      const groups = inGroups(lanes, delayMs > 0 ? 1 : MAX_LANES_PER_JOB);
       const hints = groups.map(([lane, ...more]) => ({
         subject: `${account}\n${lane}`,
         payload: { account, lane, ...(more.length === 0 ? {} : { more }) },

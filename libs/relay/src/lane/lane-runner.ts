@@ -45,7 +45,7 @@ const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 425, 429])
  * Why the service behind an upstream address could not be identified. `no_list`: the server has no contact list.
  * `failed`: the contact list could not be read.
  */
-type ListFailure = 'no_list' | 'failed';
+type ServiceCheckFailure = 'no_list' | 'failed';
 
 /** Relays the sends of one recipient to upstream, one at a time, in the order in which they joined the lane. */
 export class LaneRunner {
@@ -54,7 +54,7 @@ export class LaneRunner {
   /** For each account: time of the Redis restart that was last logged, in milliseconds since 1970. */
   private readonly loggedRestarts = new Map<string, number>();
   /** For each account: why the last read of the contact list failed, and when the list may be read again. */
-  private readonly failedChecks = new Map<string, { result: ListFailure; until: TimeLimit }>();
+  private readonly failedChecks = new Map<string, { result: ServiceCheckFailure; until: TimeLimit }>();
   private stopping = false;
 
   constructor(
@@ -212,10 +212,10 @@ export class LaneRunner {
   }
 
   /** Reads the contact list, because its contacts show which service is behind the upstream address. */
-  private async verifyAddress(account: string): Promise<'read' | 'unreachable' | ListFailure> {
+  private async verifyAddress(account: string): Promise<'read' | 'unreachable' | ServiceCheckFailure> {
     const last = this.failedChecks.get(account);
     if (last !== undefined && !last.until.isOver()) return last.result;
-    let result: ListFailure = 'failed';
+    let result: ServiceCheckFailure = 'failed';
     try {
       await this.lookup.readList(account);
       return 'read';
@@ -223,7 +223,7 @@ export class LaneRunner {
       if (!(error instanceof UpstreamError || error instanceof BudgetExhaustedError)) throw error;
       // Do not cache `unreachable`, because the server may be reachable a moment later.
       if (error instanceof UpstreamUnreachableError) return 'unreachable';
-      if (lacksContactList(error)) result = 'no_list';
+      if (isNoContactListError(error)) result = 'no_list';
     }
     this.failedChecks.set(account, { result, until: new TimeLimit(VERIFY_INTERVAL_MS) });
     return result;
@@ -234,7 +234,7 @@ export class LaneRunner {
  * True if the server answered but has no contact list, for example because the upstream address was configured without
  * its path.
  */
-function lacksContactList(error: Error): boolean {
+function isNoContactListError(error: Error): boolean {
   // A reply that is too large, or that could not be decompressed or stored, does not show whether it is a contact
   // list. The error of such a reply is an `UpstreamReplyTooLargeError` or has a cause.
   if (error instanceof UpstreamReplyUnreadableError)

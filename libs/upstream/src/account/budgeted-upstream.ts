@@ -3,7 +3,7 @@ import type { BudgetTokenRenewal } from '../budget/budget-token-renewal.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
 import { isUpstreamDownError } from './circuit-breaker.js';
 import { RequestWatcher } from './request-watcher.js';
-import { type RequestPurpose, TokenTaker } from './token-taker.js';
+import { type RequestPurpose, BudgetTokenAcquirer } from './budget-token-acquirer.js';
 import type { AdaptiveBudget } from '../budget/request-budget.js';
 import {
   isIncompleteReplyError,
@@ -44,7 +44,7 @@ export type PostToken = BudgetTokenRenewal | { requestedAt: number };
  */
 export class BudgetedUpstream {
   private readonly watcher: RequestWatcher;
-  private readonly tokens: TokenTaker;
+  private readonly tokens: BudgetTokenAcquirer;
 
   constructor(
     private readonly upstream: Upstream,
@@ -54,7 +54,7 @@ export class BudgetedUpstream {
     private readonly logger: Logger,
   ) {
     this.watcher = new RequestWatcher(budget, health, logger);
-    this.tokens = new TokenTaker(find, budget, health, this.watcher);
+    this.tokens = new BudgetTokenAcquirer(find, budget, health, this.watcher);
   }
 
   /** Removes the circuit breaker of an account that was removed. */
@@ -74,7 +74,7 @@ export class BudgetedUpstream {
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
   async takeBudgetToken(account: string, purpose: RequestPurpose): Promise<BudgetTokenRenewal> {
-    return this.tokens.take(account, purpose);
+    return this.tokens.acquire(account, purpose);
   }
 
   /**
@@ -152,7 +152,7 @@ export class BudgetedUpstream {
       account,
       address.requestsPerSecond,
       () => this.upstream.listContacts(address, newReader),
-      { isOwnFault: isIncompleteReplyError },
+      { mayBeCausedByRequest: isIncompleteReplyError },
     );
   }
 
@@ -177,7 +177,7 @@ export class BudgetedUpstream {
       account,
       address.requestsPerSecond,
       () => this.upstream.listMessages(address, contactId, page, limit, knownDigest),
-      { request: 'messages', isOwnFault: (error) => isDeep(page, limit) && isServerError(error) },
+      { request: 'messages', mayBeCausedByRequest: (error) => isDeep(page, limit) && isServerError(error) },
     );
   }
 
@@ -207,7 +207,11 @@ export class BudgetedUpstream {
     const outage = await this.health.outage(account);
     if (outage === undefined) return;
     const address = await this.find(account);
-    const tokenRenewal = await this.tokens.takeWithoutOutageCheck(account, address.requestsPerSecond, 'send');
+    const tokenRenewal = await this.tokens.acquireWithoutOutageCheck(
+      account,
+      address.requestsPerSecond,
+      'send',
+    );
     try {
       const list = await this.upstream.listContacts({ ...address, tokenRenewal }, () => DISCARDING_READER);
       await list.close();

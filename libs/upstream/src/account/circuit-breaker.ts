@@ -95,7 +95,7 @@ export class CircuitBreaker {
   /**
    * Makes a request if the circuit breaker is closed. While the breaker is open, makes one request as a trial every
    * {@link HALF_OPEN_AFTER_MS}.
-   * @param isOwnFault returns true for an error that the request itself may have caused; the circuit breaker ignores
+   * @param mayBeCausedByRequest returns true for an error that the request itself may have caused; the circuit breaker ignores
    * such an error, except in a trial, where it counts as a failure if it shows that upstream is down
    * @param onOpened called with the error of a request that shows that upstream is down, if the circuit breaker was
    * closed when the request began and is open now
@@ -103,12 +103,12 @@ export class CircuitBreaker {
    */
   async run<T>(
     request: () => Promise<T>,
-    isOwnFault: (error: unknown) => boolean = () => false,
+    mayBeCausedByRequest: (error: unknown) => boolean = () => false,
     onOpened?: (error: unknown) => Promise<void>,
   ): Promise<T> {
     const wasOpen = this.isOpen();
     try {
-      return await this.runIfClosed(request, isOwnFault);
+      return await this.runIfClosed(request, mayBeCausedByRequest);
     } catch (error) {
       if (!wasOpen && this.isOpen() && isUpstreamDownError(error)) {
         this.openedAt = performance.now();
@@ -120,7 +120,7 @@ export class CircuitBreaker {
 
   private async runIfClosed<T>(
     request: () => Promise<T>,
-    isOwnFault: (error: unknown) => boolean,
+    mayBeCausedByRequest: (error: unknown) => boolean,
   ): Promise<T> {
     let outcome: Answered<T>;
     // A failure counts for the breaker that admitted the request, which a reset may have replaced meanwhile.
@@ -130,7 +130,7 @@ export class CircuitBreaker {
         try {
           return await answered(
             () => this.counted(request),
-            (error) => isNotSent(error) || (!this.isOpen() && isOwnFault(error)),
+            (error) => isNotSent(error) || (!this.isOpen() && mayBeCausedByRequest(error)),
           );
         } catch (error) {
           if (isUnanswered(error)) breaker.unanswered += 1;
@@ -138,7 +138,7 @@ export class CircuitBreaker {
         }
       });
     } catch (error) {
-      if (error instanceof OwnFault) throw error.cause;
+      if (error instanceof UncountedError) throw error.cause;
       if (error instanceof BrokenCircuitError)
         throw new UpstreamUnavailableError('too many consecutive requests failed');
       throw error;
@@ -172,7 +172,7 @@ export class CircuitBreaker {
  * Wraps an error that the circuit breaker must not count, because the request itself may have caused it, or was not
  * sent.
  */
-class OwnFault extends Error {
+class UncountedError extends Error {
   constructor(cause: unknown) {
     super('the error says nothing about upstream', { cause });
   }
@@ -202,18 +202,18 @@ class ConsecutiveFailuresBreaker implements IBreaker {
 /**
  * Makes a request. Returns the result, or an error that shows that upstream is running. The circuit breaker counts
  * both as success.
- * @throws {OwnFault} if the error says nothing about upstream; the circuit breaker does not count such an error, but
+ * @throws {UncountedError} if the error says nothing about upstream; the circuit breaker does not count such an error, but
  * closes if the request was a trial
  * @throws the error of the request if it shows that upstream is down
  */
 async function answered<T>(
   request: () => Promise<T>,
-  isOwnFault: (error: unknown) => boolean,
+  isUncounted: (error: unknown) => boolean,
 ): Promise<Answered<T>> {
   try {
     return { result: await request() };
   } catch (error) {
-    if (isOwnFault(error)) throw new OwnFault(error);
+    if (isUncounted(error)) throw new UncountedError(error);
     if (isUpstreamDownError(error)) throw error;
     return { error };
   }

@@ -19,7 +19,7 @@ interface WatchedRequest {
   /** What the request is for; absent for the contact list. */
   request?: UnprobedRequest;
   /** Returns true for an error that this request itself may have caused. */
-  isOwnFault?: (error: unknown) => boolean;
+  mayBeCausedByRequest?: (error: unknown) => boolean;
 }
 
 /**
@@ -57,11 +57,11 @@ export class RequestWatcher {
     account: string,
     rate: number,
     make: () => Promise<T>,
-    { request, isOwnFault }: WatchedRequest,
+    { request, mayBeCausedByRequest }: WatchedRequest,
   ): Promise<T> {
     const beganAt = performance.now();
     try {
-      const result = await this.circuitOf(account).run(make, isOwnFault, (error) =>
+      const result = await this.circuitOf(account).run(make, mayBeCausedByRequest, (error) =>
         this.hold(account, 'away', error, request),
       );
       await this.recordSuccess(account, rate);

@@ -146,7 +146,7 @@ export const MAX_DELIVERIES_PER_BACKLOG_REFILL = 500;
  * A range of the event log whose events have no deliveries to an endpoint yet, because too many deliveries were
  * pending. Both ends are positions in the log and inclusive.
  */
-export interface PendingStretch {
+export interface RefillRange {
   from: string;
   to: string;
   /** Number of deliveries that may be created for the endpoint now. */
@@ -237,12 +237,12 @@ export interface DeliveryStore {
    * Returns the range of the event log for which an endpoint's deliveries must still be created. Returns undefined if
    * no such range exists, or if the endpoint still has too many pending deliveries.
    */
-  pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined>;
+  readRefillRange(account: string, endpointId: string): Promise<RefillRange | undefined>;
   /**
-   * Creates deliveries for the range that {@link DeliveryStore.pendingStretch} returned, until the endpoint's backlog
+   * Creates deliveries for the range that {@link DeliveryStore.readRefillRange} returned, until the endpoint's backlog
    * is full. Then moves the start of the range past the processed events. Does nothing and returns false if the range
    * has changed since it was read, or if the endpoint may get no more deliveries now.
-   * @param from start of the range, as `pendingStretch` returned it
+   * @param from start of the range, as `readRefillRange` returned it
    * @param next new start of the range if all given deliveries are created
    * @param deliveries at most {@link MAX_DELIVERIES_PER_BACKLOG_REFILL}, in the order of the event log
    */

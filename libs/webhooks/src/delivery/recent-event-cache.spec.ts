@@ -17,10 +17,10 @@ describe('the cache of recent events', () => {
 
   it('reports for each account the range of the log that the cached events cover', () => {
     const recent = new RecentEventCache();
-    expect(recent.stretchOf('a')).toEqual({ after: 0, until: 0 });
+    expect(recent.periodOf('a')).toEqual({ after: 0, until: 0 });
     recent.add('a', [event(5), event(7)]);
-    expect(recent.stretchOf('a')).toEqual({ after: 4, until: 7 });
-    expect(recent.stretchOf('b')).toEqual({ after: 0, until: 0 });
+    expect(recent.periodOf('a')).toEqual({ after: 4, until: 7 });
+    expect(recent.periodOf('b')).toEqual({ after: 0, until: 0 });
   });
 
   it('that is too large evicts the oldest events, and then covers a shorter range of the log', () => {
@@ -33,9 +33,9 @@ describe('the cache of recent events', () => {
       true,
       true,
     ]);
-    expect(recent.stretchOf('a')).toEqual({ after: 2, until: 4 });
+    expect(recent.periodOf('a')).toEqual({ after: 2, until: 4 });
     recent.add('a', [event(5, JSON.stringify('x'.repeat(9_000)))]);
-    expect(recent.stretchOf('a')).toEqual({ after: 0, until: 0 });
+    expect(recent.periodOf('a')).toEqual({ after: 0, until: 0 });
   });
 
   it('has no events of an account after a call of `forget` for that account', () => {
@@ -43,6 +43,6 @@ describe('the cache of recent events', () => {
     recent.add('a', [event(1)]);
     recent.forget('a');
     expect(recent.contentOf('a', 'evt_1')).toBeUndefined();
-    expect(recent.stretchOf('a')).toEqual({ after: 0, until: 0 });
+    expect(recent.periodOf('a')).toEqual({ after: 0, until: 0 });
   });
 });

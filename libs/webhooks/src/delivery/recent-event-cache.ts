@@ -10,7 +10,7 @@ const OVERHEAD = 512;
 export type EventContent = Pick<ClaimedDelivery, 'body' | 'trace'>;
 
 /** A period of an account's event log. Times are in milliseconds since 1970. */
-export interface RecentStretch {
+export interface CachedPeriod {
   /** Start of the period, exclusive. */
   after: number;
   /** End of the period, inclusive. */
@@ -34,7 +34,7 @@ interface RecentEvent {
 export class RecentEventCache {
   /** The cached events by account and id, oldest first. */
   private readonly events = new Map<string, RecentEvent>();
-  private readonly stretches = new Map<string, RecentStretch>();
+  private readonly periods = new Map<string, CachedPeriod>();
   private size = 0;
 
   constructor(private readonly maxCharacters = MAX_CHARACTERS) {}
@@ -46,9 +46,9 @@ export class RecentEventCache {
   add(account: string, events: readonly LoggedEvent[]): void {
     for (const event of events) {
       const ms = Number.parseInt(event.position, 10);
-      const stretch = this.stretches.get(account);
-      if (stretch === undefined) this.stretches.set(account, { after: ms - 1, until: ms });
-      else stretch.until = Math.max(stretch.until, ms);
+      const period = this.periods.get(account);
+      if (period === undefined) this.periods.set(account, { after: ms - 1, until: ms });
+      else period.until = Math.max(period.until, ms);
       this.remove(keyOf(account, event.id));
       // Count the data twice, because `content` also contains it after the event is first delivered.
       const size = 2 * event.data.length + OVERHEAD;
@@ -62,8 +62,8 @@ export class RecentEventCache {
    * Returns the period for which the cache contains all events that this process has read from the log. Events that
    * only another process has read are missing from the cache. If no event is cached, the period is empty.
    */
-  stretchOf(account: string): RecentStretch {
-    return this.stretches.get(account) ?? { after: 0, until: 0 };
+  periodOf(account: string): CachedPeriod {
+    return this.periods.get(account) ?? { after: 0, until: 0 };
   }
 
   /** Returns the content of an event, or undefined if the event is not cached. */
@@ -77,17 +77,17 @@ export class RecentEventCache {
   /** Removes all events of an account from the cache. */
   forget(account: string): void {
     for (const [key, recent] of this.events) if (recent.account === account) this.remove(key);
-    this.stretches.delete(account);
+    this.periods.delete(account);
   }
 
   private removeOldest(): void {
     for (const [key, { account, ms }] of this.events) {
       if (this.size <= this.maxCharacters) return;
       this.remove(key);
-      const stretch = this.stretches.get(account);
-      if (stretch === undefined) continue;
-      stretch.after = Math.max(stretch.after, ms);
-      if (stretch.after >= stretch.until) this.stretches.delete(account);
+      const period = this.periods.get(account);
+      if (period === undefined) continue;
+      period.after = Math.max(period.after, ms);
+      if (period.after >= period.until) this.periods.delete(account);
     }
   }
 

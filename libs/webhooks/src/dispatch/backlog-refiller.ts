@@ -1,7 +1,7 @@
 import { type EventLog, isLogPositionBefore } from '#events';
 import type { Logger } from '#platform';
 import {
-  type PendingStretch,
+  type RefillRange,
   type DeliveryStore,
   MAX_DELIVERIES_PER_BACKLOG_REFILL,
 } from '../delivery/delivery-store.js';
@@ -32,7 +32,7 @@ const MIN_PAGE_SIZE = 20;
 export class BacklogRefiller {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
-    private readonly deliveries: Pick<DeliveryStore, 'pendingStretch' | 'refill'>,
+    private readonly deliveries: Pick<DeliveryStore, 'readRefillRange' | 'refill'>,
     private readonly log: Pick<EventLog, 'read' | 'end'>,
     private readonly logger: Logger,
   ) {}
@@ -45,9 +45,9 @@ export class BacklogRefiller {
     const { epoch } = await this.log.end(account);
     let minPageSize = MIN_PAGE_SIZE;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-      const stretch = await this.deliveries.pendingStretch(account, endpointId);
-      if (stretch === undefined) return;
-      const matching = await this.refillPage(account, endpointId, epoch, stretch, minPageSize);
+      const range = await this.deliveries.readRefillRange(account, endpointId);
+      if (range === undefined) return;
+      const matching = await this.refillPage(account, endpointId, epoch, range, minPageSize);
       if (matching === undefined) return;
       // If no event of a page matches the endpoint's filter, larger pages find the next match with fewer requests.
       minPageSize = matching === 0 ? MAX_DELIVERIES_PER_BACKLOG_REFILL : MIN_PAGE_SIZE;
@@ -62,7 +62,7 @@ export class BacklogRefiller {
     account: string,
     endpointId: string,
     epoch: string,
-    { from, to, room }: PendingStretch,
+    { from, to, room }: RefillRange,
     minPageSize: number,
   ): Promise<number | undefined> {
     // Read the endpoint again for each page of the event log, because the endpoint's filter may change between two

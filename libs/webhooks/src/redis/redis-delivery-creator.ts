@@ -4,7 +4,7 @@ import { splitIntoDeliveryChunks } from '../delivery/delivery-chunks.js';
 import type {
   DeliverNowResult,
   DeliveryStore,
-  PendingStretch,
+  RefillRange,
   ReplayScope,
   ReplayStep,
   RetryResult,
@@ -54,7 +54,7 @@ const refillBacklogScript = LuaScript.from(import.meta.url, 'lua/refill-backlog.
 /** The part of the store of deliveries that creates deliveries and makes them pending or due again. */
 export class RedisDeliveryCreator implements Pick<
   DeliveryStore,
-  'create' | 'retry' | 'replay' | 'countReplay' | 'deliverNow' | 'pendingStretch' | 'refill'
+  'create' | 'retry' | 'replay' | 'countReplay' | 'deliverNow' | 'readRefillRange' | 'refill'
 > {
   protected readonly scripts: RedisDeliveryScriptRunner;
 
@@ -133,11 +133,11 @@ export class RedisDeliveryCreator implements Pick<
     return reply as DeliverNowResult;
   }
 
-  async pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined> {
+  async readRefillRange(account: string, endpointId: string): Promise<RefillRange | undefined> {
     const reply = await this.scripts.run(readEventRangeForBacklogRefillScript, account, {
       endpoint: endpointId,
     });
-    return reply === null ? undefined : (reply as PendingStretch);
+    return reply === null ? undefined : (reply as RefillRange);
   }
 
   async refill(

@@ -31,7 +31,7 @@ const MAX_ENDED = 500;
 /** Max finished deliveries that one script removes. */
 const MAX_TRIMMED = 1_000;
 /** Max endpoints with due deliveries that one script lists. */
-const MAX_LISTED = 500;
+const MAX_ENDPOINTS_LISTED = 500;
 /** Max attempts that are stored with one delivery. */
 const MAX_ATTEMPTS = 100;
 
@@ -67,7 +67,7 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
     { defaultConcurrency, maxDeliveries, leaseMs }: ClaimLimits,
   ): Promise<ClaimResult> {
     const claimId = randomBytes(8).toString('hex');
-    const known = this.recent.stretchOf(account);
+    const known = this.recent.periodOf(account);
     const reply = (await this.scripts.run(claimDeliveriesScript, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
@@ -169,13 +169,13 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
   }
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
-    for (let first = 0; ; first += MAX_LISTED) {
+    for (let first = 0; ; first += MAX_ENDPOINTS_LISTED) {
       const endpoints = (await this.scripts.run(listEndpointsWithDueDeliveriesScript, account, {
         first,
-        maxCount: MAX_LISTED,
+        maxCount: MAX_ENDPOINTS_LISTED,
       })) as string[];
       if (endpoints.length > 0) yield endpoints;
-      if (endpoints.length < MAX_LISTED) return;
+      if (endpoints.length < MAX_ENDPOINTS_LISTED) return;
     }
   }
 

@@ -29,10 +29,10 @@
 --- @include "includes/contact-state.lua"
 
 -- Maximum number of expired leases that one claim ends.
-local MAX_TAKEN_BACK = 20
+local MAX_EXPIRED_LEASES = 20
 
 local SETS, FAILED = {head = due, deep = deep}, {head = 'failed', deep = 'failedDeep'}
-for _, member in ipairs(redis.call('ZRANGE', leased, '-inf', now, 'BYSCORE', 'LIMIT', 0, MAX_TAKEN_BACK)) do
+for _, member in ipairs(redis.call('ZRANGE', leased, '-inf', now, 'BYSCORE', 'LIMIT', 0, MAX_EXPIRED_LEASES)) do
   local kind, id = string.match(member, '^(%a+):(.*)$')
   local _, ends, was_due = lease_of(leases, member)
   local at = tonumber(redis.call('ZSCORE', SETS[kind], id))
@@ -74,7 +74,7 @@ for i = leases_of_from, #ARGV do
   wait = take_from(b, kind == 'head' and 'poll' or 'deep', 0, head ~= nil)
   if wait > 0 then break end
   local ends = now + tonumber(lease_ms)
-  put_lease(leases, leased, kind .. ':' .. id, ARGV[i], ends, at)
+  store_lease(leases, leased, kind .. ':' .. id, ARGV[i], ends, at)
   redis.call('ZADD', SETS[kind], 'XX', string.format('%d', ends), id)
   local state = {}
   if kind == 'head' then
@@ -88,7 +88,7 @@ for i = leases_of_from, #ARGV do
   -- take the next token.
   if kind == 'head' and head then note_waiting(b, 'poll') end
 end
-if #claims > 0 then keep_leases(leases, leased) end
+if #claims > 0 then extend_lease_keys(leases, leased) end
 put_token_bucket(budget, b)
 return {wait, with_next_due({}, SETS), tostring(available_for_polls(b)),
   redis.call('HEXISTS', upstream, 'unavailableSince') == 1 and 0 or 1, unpack(claims)}

@@ -30,9 +30,9 @@ for i = claims_from, #ARGV, 3 do
   -- A lease that expired stays valid unless another worker has claimed the poll.
   if holder and holder ~= ARGV[i + 2] then lost[#lost + 1] = (i - claims_from) / 3
   elseif holder or (was_due and was_due <= now) then
-    put_lease(leases, leased, member, ARGV[i + 2], ends, was_due)
+    store_lease(leases, leased, member, ARGV[i + 2], ends, was_due)
     move_due(set, id, old)
   end
 end
-keep_leases(leases, leased)
+extend_lease_keys(leases, leased)
 return lost

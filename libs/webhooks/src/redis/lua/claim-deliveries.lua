@@ -25,7 +25,7 @@
 local MAX_BYTES = 2000000
 -- Maximum number of deliveries under way, newest first, that a repeated claim examines to find its own. A delivery that
 -- it does not find waits until its lease ends.
-local MAX_TAKEN_BACK = 100
+local MAX_UNDER_WAY_EXAMINED = 100
 
 local default, room, lease = tonumber(default_slots), tonumber(max_count), tonumber(lease_ms)
 local after, until_ms = tonumber(known_after), tonumber(known_until)
@@ -43,8 +43,8 @@ return_expired(endpoint)
 -- If the reply of this claim was lost with the connection, the client sends the claim again. The deliveries of the
 -- lost reply are then made due again; otherwise they would wait until their leases end. Other processes may have
 -- claimed further deliveries meanwhile.
-for _, id in ipairs(redis.call('ZRANGE', inflight(endpoint), -MAX_TAKEN_BACK, -1)) do
-  if redis.call('HGET', delivery(id), 'claim') == claim then take_back(endpoint, id, NOW) end
+for _, id in ipairs(redis.call('ZRANGE', inflight(endpoint), -MAX_UNDER_WAY_EXAMINED, -1)) do
+  if redis.call('HGET', delivery(id), 'claim') == claim then end_claim(endpoint, id, NOW) end
 end
 local _, slots = slots_of(endpoint, record, default)
 local free = slots - redis.call('ZCARD', inflight(endpoint))

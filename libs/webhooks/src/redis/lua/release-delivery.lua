@@ -9,7 +9,7 @@
 --- @include "includes/deliveries.lua"
 
 if redis.call('HGET', delivery(id), 'claim') == claim then
-  take_back(endpoint, id, NOW)
+  end_claim(endpoint, id, NOW)
   local _, record = endpoint_record(endpoint)
   if record then
     -- No request was made, so the token of the claim is given back.

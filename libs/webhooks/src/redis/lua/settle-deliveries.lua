@@ -64,7 +64,7 @@ local function record_attempt(it, first)
     redis.call('HDEL', key, 'attempt:' .. (number - kept), 'notBefore')
     if status == 'pending' then
       if tonumber(requested_ms) > 0 then redis.call('HSET', key, 'notBefore', whole(NOW + tonumber(requested_ms))) end
-      take_back(endpoint, id, NOW + tonumber(wait_ms))
+      end_claim(endpoint, id, NOW + tonumber(wait_ms))
     else
       redis.call('ZREM', inflight(endpoint), id)
       finish(endpoint, id, status, reason)

@@ -11,14 +11,14 @@
 
 local now = now_ms()
 
-local function put_lease(leases, leased, member, lease, ends, was_due)
+local function store_lease(leases, leased, member, lease, ends, was_due)
   redis.call('HSET', leases, member, lease .. ' ' .. string.format('%d %d', ends, was_due or ends))
   redis.call('ZADD', leased, string.format('%d', ends), member)
 end
 
 -- A killed worker may leave leases of removed contacts. A later claim removes them. If no claim follows, the keys
 -- expire.
-local function keep_leases(leases, leased)
+local function extend_lease_keys(leases, leased)
   redis.call('PEXPIRE', leases, 3600000)
   redis.call('PEXPIRE', leased, 3600000)
 end

@@ -30,7 +30,7 @@ local function note(endpoint, default, record)
 end
 
 -- Ends the claim of a delivery under way. Its next attempt is due at this time.
-local function take_back(endpoint, id, at)
+local function end_claim(endpoint, id, at)
   redis.call('ZREM', inflight(endpoint), id)
   redis.call('HDEL', delivery(id), 'claim')
   queue(endpoint, id, at)
@@ -38,7 +38,7 @@ end
 
 local function return_expired(endpoint)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', inflight(endpoint), '-inf', whole(NOW), 'LIMIT', 0, 1000)) do
-    take_back(endpoint, id, NOW)
+    end_claim(endpoint, id, NOW)
   end
 end
 

@@ -2,7 +2,7 @@ import type { EventLog } from '#events';
 import type { RecordedMessages } from '#feed';
 
 /** Reads the last known content of messages from the event log. */
-export class LoggedForms implements RecordedMessages {
+export class RecordedMessageReader implements RecordedMessages {
   constructor(private readonly log: EventLog) {}
 
   async lastRecordedForm(

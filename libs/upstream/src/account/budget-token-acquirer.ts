@@ -26,18 +26,18 @@ import type { UpstreamHealth } from './upstream-health.js';
  * the beginning. Requests of look-ups therefore wait longer, because a budget that was reduced after 429 answers may
  * provide a token only every few seconds. The wait is short enough not to delay the stop of a process.
  */
-export const WAITS = {
+export const WAIT_BY_PURPOSE = {
   send: { kind: 'send', maxWaitMs: 2_000 },
   read: { kind: 'read', maxWaitMs: 5_000 },
   lookup: { kind: 'send', maxWaitMs: 8_000 },
   confirmation: { kind: 'read', maxWaitMs: 8_000 },
 } as const;
 
-/** What a request is for: see {@link WAITS}. A {@link PollTokenSource} stands for a poll, which waits without a limit. */
-export type RequestPurpose = keyof typeof WAITS | PollTokenSource;
+/** What a request is for: see {@link WAIT_BY_PURPOSE}. A {@link PollTokenSource} stands for a poll, which waits without a limit. */
+export type RequestPurpose = keyof typeof WAIT_BY_PURPOSE | PollTokenSource;
 
 /** Takes tokens of the budget for the requests of all accounts, unless an account has an outage. */
-export class TokenTaker {
+export class BudgetTokenAcquirer {
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
 
@@ -62,21 +62,21 @@ export class TokenTaker {
    * @throws {UpstreamUnavailableError} during an outage of the account
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
-  async take(account: string, purpose: RequestPurpose): Promise<BudgetTokenRenewal> {
-    return this.takeTokenOf(account, await this.findOpen(account), purpose);
+  async acquire(account: string, purpose: RequestPurpose): Promise<BudgetTokenRenewal> {
+    return this.acquireTokenOf(account, await this.findOpen(account), purpose);
   }
 
   /**
-   * Returns a function that replaces a token if it has expired, as {@link take} does, for a token that was taken
+   * Returns a function that replaces a token if it has expired, as {@link acquire} does, for a token that was taken
    * elsewhere. Closes the account's circuit breaker, unless it opened after `requestedAt`.
    * @param requestedAt when the token was requested, by `performance.now()`; at that time, no outage of the account
    * was recorded in Redis
    */
-  renewalOf(account: string, requestedAt: number, purpose: keyof typeof WAITS): BudgetTokenRenewal {
+  renewalOf(account: string, requestedAt: number, purpose: keyof typeof WAIT_BY_PURPOSE): BudgetTokenRenewal {
     this.watcher.closeCircuit(account, requestedAt);
     return createBudgetTokenRenewal(requestedAt, async () => {
       const { requestsPerSecond } = await this.find(account);
-      const { kind, maxWaitMs } = WAITS[purpose];
+      const { kind, maxWaitMs } = WAIT_BY_PURPOSE[purpose];
       return this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, 1);
     });
   }
@@ -86,7 +86,7 @@ export class TokenTaker {
     const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
     const isKnownToBeAvailable = hasToken && purpose.isUpstreamAvailable === true;
     const found = isKnownToBeAvailable ? await this.find(account) : await this.findOpen(account);
-    const tokenRenewal = await this.takeTokenOf(account, found, purpose);
+    const tokenRenewal = await this.acquireTokenOf(account, found, purpose);
     // After the wait for a token, reads the account again, because the account may have changed meanwhile.
     return { ...(hasToken ? found : await this.find(account)), tokenRenewal };
   }
@@ -96,24 +96,25 @@ export class TokenTaker {
    * during an outage, calls this directly.
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
-  async takeWithoutOutageCheck(
+  async acquireWithoutOutageCheck(
     account: string,
     requestsPerSecond: number,
-    purpose: keyof typeof WAITS,
+    purpose: keyof typeof WAIT_BY_PURPOSE,
   ): Promise<BudgetTokenRenewal> {
-    const { kind, maxWaitMs } = WAITS[purpose];
+    const { kind, maxWaitMs } = WAIT_BY_PURPOSE[purpose];
     const acquire = (unused: number): Promise<number> =>
       this.budget.acquire(account, requestsPerSecond, kind, maxWaitMs, unused);
     return createBudgetTokenRenewal(await acquire(0), () => acquire(1));
   }
 
-  private async takeTokenOf(
+  private async acquireTokenOf(
     account: string,
     { requestsPerSecond }: UpstreamAccount,
     purpose: RequestPurpose,
   ): Promise<BudgetTokenRenewal> {
     this.watcher.closeCircuit(account);
-    if (typeof purpose === 'string') return this.takeWithoutOutageCheck(account, requestsPerSecond, purpose);
+    if (typeof purpose === 'string')
+      return this.acquireWithoutOutageCheck(account, requestsPerSecond, purpose);
     const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
     const { tokenRequestedAt } = purpose;
     delete purpose.tokenRequestedAt;
