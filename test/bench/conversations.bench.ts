@@ -60,7 +60,7 @@ function contactOf(n: number): ContactUpdate {
 }
 
 async function listContacts(store: RedisFeedStore, count: number): Promise<void> {
-  const { version, redisRun } = await store.knownContacts(ACCOUNT);
+  const { version, redisRun } = await store.contactListSnapshot(ACCOUNT);
   const done = await store.commitContacts(ACCOUNT, {
     ...{
       version,

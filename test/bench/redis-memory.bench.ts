@@ -74,7 +74,7 @@ async function readAll(redis: RedisClient, shape: IdShape): Promise<void> {
   // contact's record refers to.
   await list.poll(ACCOUNT);
   const polls = contactPollOf(store, source);
-  const ids = [...(await store.knownContacts(ACCOUNT)).contacts.keys()];
+  const ids = [...(await store.contactListSnapshot(ACCOUNT)).contacts.keys()];
   // Reads twice. The second read finds nothing new and leaves the record in its usual state.
   for (let reads = 0; reads < 2; reads += 1) {
     for (let at = 0; at < ids.length; at += CONCURRENT_POLLS) {

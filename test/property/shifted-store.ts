@@ -17,9 +17,9 @@ export interface StoreWatch {
 /** Returns a store whose clock the test controls. */
 export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
   return {
-    knownContacts: async (account) => {
+    contactListSnapshot: async (account) => {
       const looked = watch.beganList();
-      const known = await store.knownContacts(account);
+      const known = await store.contactListSnapshot(account);
       looked();
       return { ...known, now: watch.now() };
     },

@@ -34,14 +34,14 @@ export { eraseConversationRows, RedisConversations } from './redis/redis-convers
 export { rowUpdateLuaArguments } from './redis/redis-row-update-arguments.js';
 export { channelOfConversationChanges, type RowKeys, rowRedisKeys } from './redis/redis-row-keys.js';
 export {
-  type Committed,
+  type CommittedMessageState,
   type ListOrder,
   type ListShape,
   type MessageChange,
   type MessagePages,
   type MessagesPage,
   MessagesUnavailableError,
-  type Patience,
+  type RemainingBudgetWait,
   type SendOfMessage,
   type SendsPage,
   type TimelineClock,

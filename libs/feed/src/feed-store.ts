@@ -1,10 +1,10 @@
 import type { ListCommit } from './contacts/list-commit.js';
 import type { CommittedPoll, PollCommit, UnchangedPoll } from './poll/poll-commit.js';
-import type { NextDue } from './poll/poll-queue.js';
+import type { NextDueTime } from './poll/poll-queue.js';
 import type { FeedOverview } from './schedule/feed-overview.js';
 import type { ContactRates } from './schedule/poll-interval-planner.js';
 import type { ContactState } from './snapshot/contact-state.js';
-import type { KnownContacts } from './snapshot/known-contacts.js';
+import type { ContactListSnapshot } from './snapshot/contact-list-snapshot.js';
 import type { KnownMessage } from './snapshot/known-message.js';
 
 /** The known contacts that own the phone number of a recipient, and when the contact list was last read. */
@@ -57,7 +57,7 @@ export interface ExpeditePollsResult {
  * snapshot is stored in one atomic step together with its events.
  */
 export interface FeedStore {
-  knownContacts(account: string): Promise<KnownContacts>;
+  contactListSnapshot(account: string): Promise<ContactListSnapshot>;
 
   /**
    * Returns a contact as JSON and the contact's revision, both as last committed. Undefined if the contact is
@@ -115,7 +115,7 @@ export interface FeedStore {
     account: string,
     contactId: string,
     commit: UnchangedPoll,
-  ): Promise<NextDue | undefined>;
+  ): Promise<NextDueTime | undefined>;
 
   /**
    * Requests that a contact is polled within `ms` milliseconds. If the contact is due earlier, its due time

@@ -30,7 +30,7 @@ export {
   type ClaimedPoll,
   type ClaimReply,
   type EndedClaim,
-  type NextDue,
+  type NextDueTime,
   POLL_LEASE_MS,
   POLL_LEASE_RENEWAL_INTERVAL_MS,
   type PollKind,

@@ -1,7 +1,7 @@
 import type { TraceContext } from '#platform';
 import type { ContactList, ContactReader, MessagePage, UpstreamMessage } from '#upstream';
 import type { ContactState } from './snapshot/contact-state.js';
-import type { NextDue, PollKind } from './poll/poll-queue.js';
+import type { NextDueTime, PollKind } from './poll/poll-queue.js';
 
 /**
  * A poll that a worker has claimed. Its first upstream request uses the budget token that was requested at
@@ -39,7 +39,7 @@ export interface ClaimedRead {
    * The time at which the account's next contact is due, as returned by the commit that ended the claim. Absent if no
    * commit has ended the claim.
    */
-  ended?: NextDue;
+  ended?: NextDueTime;
 }
 
 /**

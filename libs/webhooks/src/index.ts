@@ -54,7 +54,7 @@ export {
   EndpointSecretReencrypter,
   type EndpointReencryptionCounts,
 } from './registry/endpoint-secret-reencrypter.js';
-export { EndpointSecretManager, type Rotation } from './registry/endpoint-secret-manager.js';
+export { EndpointSecretManager, type SecretRotationResult } from './registry/endpoint-secret-manager.js';
 export {
   type EndpointStore,
   contactFilterSizeInBytes,

@@ -26,7 +26,7 @@ describe('a read of the contact list', () => {
     harness.control('contacts', { count: 450 });
     await harness.list.poll(ACCOUNT);
     expect(await harness.eventTypes()).toEqual([]);
-    expect((await harness.store.knownContacts(ACCOUNT)).contacts.size).toBe(450);
+    expect((await harness.store.contactListSnapshot(ACCOUNT)).contacts.size).toBe(450);
     expect(await due()).toHaveLength(450);
     await harness.list.poll(ACCOUNT);
     expect(await harness.eventTypes()).toEqual([]);
@@ -92,7 +92,10 @@ describe('a read of the contact list', () => {
       harness.control('faults', { fault });
       await expect(harness.list.poll(ACCOUNT)).rejects.toThrow();
     }
-    expect(await harness.store.knownContacts(ACCOUNT)).toMatchObject({ version: 0, contacts: { size: 0 } });
+    expect(await harness.store.contactListSnapshot(ACCOUNT)).toMatchObject({
+      version: 0,
+      contacts: { size: 0 },
+    });
   });
 
   it('emits each new contact only once, even if several reads run concurrently', async () => {
@@ -124,23 +127,23 @@ describe('a read of the contact list', () => {
     await expect(new ContactListPoller(store, harness.source, 60_000).poll(ACCOUNT)).rejects.toThrow(
       'killed',
     );
-    expect((await harness.store.knownContacts(ACCOUNT)).contacts.size).toBe(200);
+    expect((await harness.store.contactListSnapshot(ACCOUNT)).contacts.size).toBe(200);
   }
 
   it('still counts as the first read, and emits no event, if the only earlier read stopped during its commit', async () => {
     await stopDuringFirstCommit();
     await harness.list.poll(ACCOUNT);
-    expect((await harness.store.knownContacts(ACCOUNT)).contacts.size).toBe(450);
+    expect((await harness.store.contactListSnapshot(ACCOUNT)).contacts.size).toBe(450);
     expect(await harness.eventTypes()).toEqual([]);
   });
 
   it('loses no message that arrived after the account was added, even if the only earlier read stopped during its commit', async () => {
     await stopDuringFirstCommit();
-    const before = await harness.store.knownContacts(ACCOUNT);
+    const before = await harness.store.contactListSnapshot(ACCOUNT);
     const addedAt = before.now - 300_000;
     const list = new ContactListPoller(harness.store, harness.source, 60_000, () => Promise.resolve(addedAt));
     await list.poll(ACCOUNT);
-    const { contacts } = await harness.store.knownContacts(ACCOUNT);
+    const { contacts } = await harness.store.contactListSnapshot(ACCOUNT);
     const added = [...contacts.keys()].filter((id) => before.contacts.get(id) === undefined);
     expect(added).toHaveLength(250);
     for (const id of added)
@@ -242,7 +245,7 @@ describe('the poll schedule', () => {
         0,
       );
     expect(await sum()).toBe(5);
-    const [gone = ''] = (await harness.store.knownContacts(ACCOUNT)).contacts.keys();
+    const [gone = ''] = (await harness.store.contactListSnapshot(ACCOUNT)).contacts.keys();
     harness.createMessages(gone, { count: 3, intervalMs: 10 });
     await harness.polls.poll(ACCOUNT, gone);
     expect(await sum()).toBe(5);
@@ -268,9 +271,9 @@ describe('a contact list with new ids for all contacts', () => {
     });
     const list = new ContactListPoller(interrupted, harness.source, MIN_ABSENCE_UNTIL_DELETED_MS);
     await expect(list.poll(ACCOUNT)).rejects.toThrow('crash');
-    expect((await store.knownContacts(ACCOUNT)).contacts.size).toBe(850);
+    expect((await store.contactListSnapshot(ACCOUNT)).contacts.size).toBe(850);
     await harness.list.poll(ACCOUNT);
-    expect((await store.knownContacts(ACCOUNT)).contacts.size).toBe(900);
+    expect((await store.contactListSnapshot(ACCOUNT)).contacts.size).toBe(900);
     expect(await harness.eventTypes()).toEqual(['account.suspect']);
     const id = harness.createContact('+15551234567');
     await harness.list.poll(ACCOUNT);

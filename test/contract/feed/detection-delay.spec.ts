@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 const SLOW_PAGE_MS = 500;
 
 /** Returns the time by Redis' clock, in milliseconds since 1970. */
-const redisNow = async (): Promise<number> => (await here.harness.store.knownContacts(ACCOUNT)).now;
+const redisNow = async (): Promise<number> => (await here.harness.store.contactListSnapshot(ACCOUNT)).now;
 
 const delays = async (): Promise<DetectionDelay> =>
   (await here.harness.store.overview(ACCOUNT)).detectionDelay;
@@ -36,7 +36,7 @@ async function commitArrivals(
   { tookMs = 0, ...more }: Partial<PollReport> & { tookMs?: number } = {},
 ): Promise<void> {
   const { store } = here.harness;
-  const [contactId = ''] = [...(await store.knownContacts(ACCOUNT)).contacts.keys()];
+  const [contactId = ''] = [...(await store.contactListSnapshot(ACCOUNT)).contacts.keys()];
   const state = await store.contactState(ACCOUNT, contactId);
   if (state === undefined) throw new Error('contact not found');
   const done = await store.commitPoll(ACCOUNT, contactId, {

@@ -136,7 +136,7 @@ export class FeedHarness {
   /** Reads the contact list, then polls every contact on the list once. */
   async sweep(): Promise<void> {
     await this.list.poll(ACCOUNT);
-    const { contacts } = await this.store.knownContacts(ACCOUNT);
+    const { contacts } = await this.store.contactListSnapshot(ACCOUNT);
     for (const [id, { deleted, missingSince }] of contacts) {
       if (!deleted && missingSince === undefined) await this.polls.poll(ACCOUNT, id);
     }

@@ -128,7 +128,7 @@ describe('the first read of the messages of a contact', () => {
     const { harness } = here;
     harness.control('contacts', { count: 30 });
     await harness.list.poll(ACCOUNT);
-    const ids = [...(await harness.store.knownContacts(ACCOUNT)).contacts.keys()];
+    const ids = [...(await harness.store.contactListSnapshot(ACCOUNT)).contacts.keys()];
     for (const id of ids) here.createOldMessages(id, 12);
     await harness.sweep();
     await harness.redis.flushall();

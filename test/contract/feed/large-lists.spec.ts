@@ -39,8 +39,8 @@ async function read(list: ServedList): Promise<void> {
   server.list = list;
   await poll.poll(ACCOUNT);
 }
-const known = (): ReturnType<typeof here.harness.store.knownContacts> =>
-  here.harness.store.knownContacts(ACCOUNT);
+const known = (): ReturnType<typeof here.harness.store.contactListSnapshot> =>
+  here.harness.store.contactListSnapshot(ACCOUNT);
 
 describe('a contact list of 20 MB', () => {
   it('makes all its contacts due for a poll at the first read, and changes nothing at a second read', async () => {

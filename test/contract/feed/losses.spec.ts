@@ -229,7 +229,7 @@ describe('a worker', () => {
     const { harness } = here;
     harness.control('contacts', { count: 15 });
     await harness.list.poll(ACCOUNT);
-    for (const id of (await harness.store.knownContacts(ACCOUNT)).contacts.keys())
+    for (const id of (await harness.store.contactListSnapshot(ACCOUNT)).contacts.keys())
       here.createOldMessages(id, 12);
     await harness.sweep();
     harness.control('upstream-replaced', { keep: 'everything' });

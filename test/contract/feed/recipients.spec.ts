@@ -105,7 +105,7 @@ describe('the contacts of a phone number', () => {
   it('are returned with the start time of the last read of the contact list', async () => {
     const { harness } = here;
     expect((await harness.store.recipientOf(ACCOUNT, NUMBER)).listReadAt).toBeUndefined();
-    const { now } = await harness.store.knownContacts(ACCOUNT);
+    const { now } = await harness.store.contactListSnapshot(ACCOUNT);
     await harness.list.poll(ACCOUNT);
     expect((await harness.store.recipientOf(ACCOUNT, NUMBER)).listReadAt).toBeGreaterThanOrEqual(now);
   });

@@ -5,8 +5,8 @@ export class ShiftedClockStore extends RedisFeedStore {
   /** Time by which the clock is ahead of Redis' clock, in milliseconds. */
   aheadMs = 0;
 
-  override async knownContacts(account: string): ReturnType<FeedStore['knownContacts']> {
-    const known = await super.knownContacts(account);
+  override async contactListSnapshot(account: string): ReturnType<FeedStore['contactListSnapshot']> {
+    const known = await super.contactListSnapshot(account);
     return { ...known, now: known.now + this.aheadMs };
   }
 

@@ -251,7 +251,7 @@ describe('during an outage that looks like an empty account,', () => {
     const { harness } = here;
     harness.control('contacts', { count: 15 });
     await harness.list.poll(ACCOUNT);
-    const ids = [...(await harness.store.knownContacts(ACCOUNT)).contacts.keys()];
+    const ids = [...(await harness.store.contactListSnapshot(ACCOUNT)).contacts.keys()];
     ids.forEach((id, n) => here.createOldMessages(id, n < 5 ? 3 : 25));
     await harness.sweep();
     return ids;
@@ -420,7 +420,7 @@ describe('a confirmation of deletions', () => {
     const { harness } = here;
     harness.control('contacts', { count: 45 });
     ({ contactId, ids: messages } = await here.createKnownContact(45));
-    const known = [...(await harness.store.knownContacts(ACCOUNT)).contacts.keys()];
+    const known = [...(await harness.store.contactListSnapshot(ACCOUNT)).contacts.keys()];
     contacts = known.filter((id) => id !== contactId);
   });
 

@@ -188,7 +188,7 @@ describe('a contact field that differs at each read of the contact list', () => 
     };
     const volatile = { store: harness.volatile, logger: harness.logger };
     const poller = new ContactListPoller(harness.store, source, 60_000, undefined, volatile);
-    const ids = [...(await harness.store.knownContacts(ACCOUNT)).contacts.keys()].slice(0, 12);
+    const ids = [...(await harness.store.contactListSnapshot(ACCOUNT)).contacts.keys()].slice(0, 12);
     for (let read = 1; read <= 6; read += 1) {
       for (const contactId of ids) harness.control('contacts/edit', { contactId, name: `Name ${read}` });
       await poller.poll(ACCOUNT);

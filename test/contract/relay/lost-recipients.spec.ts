@@ -68,7 +68,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     await deletedContact();
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
-    const { contacts } = await relay.harness.store.knownContacts(ACCOUNT);
+    const { contacts } = await relay.harness.store.contactListSnapshot(ACCOUNT);
     relay.harness.control('contacts/delete', { contactIds: [...contacts.keys()].slice(0, 15) });
     const lane = runner();
     const before = relay.harness.countRequests(/messages/);

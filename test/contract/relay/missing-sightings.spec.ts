@@ -71,7 +71,7 @@ describe('an accepted send whose message does not appear', () => {
     await eventually('a read of the contact list is requested', takeRequest);
     expect(await takeRequest()).toBe(false);
     await relay.harness.list.poll(ACCOUNT);
-    const [contactId] = (await relay.harness.store.knownContacts(ACCOUNT)).contacts.keys();
+    const [contactId] = (await relay.harness.store.contactListSnapshot(ACCOUNT)).contacts.keys();
     expect(await relay.harness.ownerOf(NUMBER)).toBe(contactId);
     await eventually('the contact is due', async () =>
       (await relay.harness.takeDue()).includes(contactId ?? ''),

@@ -94,7 +94,7 @@ describe('an outage of upstream', () => {
   });
 });
 
-const turn = (by: RedisUpstreamHealth): Promise<string> => by.takeProbeTurn('a', 60_000);
+const turn = (by: RedisUpstreamHealth): Promise<string> => by.claimProbeTurn('a', 60_000);
 
 describe('the probes that detect the end of an outage', () => {
   const untilProbe = (by: RedisUpstreamHealth): Promise<boolean> =>
@@ -225,7 +225,7 @@ describe('the probes that detect the end of an outage', () => {
 
   it('are taken over by another process when the lease of a crashed process expires', async () => {
     await one.recordOutage('a', 'away', 'x');
-    await eventually('a probe has started', async () => (await one.takeProbeTurn('a', 200)) === 'probe');
+    await eventually('a probe has started', async () => (await one.claimProbeTurn('a', 200)) === 'probe');
     expect(await turn(two)).toBe('nothing');
     await untilProbe(two);
   });

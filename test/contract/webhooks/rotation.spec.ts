@@ -3,7 +3,7 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { SecretCipher } from '#accounts';
 import { clockOfThisMachine } from '#platform';
-import { EndpointSecretManager, type Rotation } from '#webhooks';
+import { EndpointSecretManager, type SecretRotationResult } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { Receiver, type Received } from './receiver.js';
@@ -61,7 +61,7 @@ async function delivered(): Promise<Received> {
 }
 const signaturesOf = ({ headers }: Received): number =>
   String(headers['webhook-signature']).split(' ').length;
-async function rotate(id: string, overlapSeconds: number): Promise<Rotation> {
+async function rotate(id: string, overlapSeconds: number): Promise<SecretRotationResult> {
   const rotation = await secrets.rotate(ACCOUNT, id, overlapSeconds);
   if (rotation === undefined) throw new Error('there is no such endpoint');
   return rotation;

@@ -1,4 +1,4 @@
-import type { Committed, ListOrder, ListShape, TimelineFeed } from '#conversations';
+import type { CommittedMessageState, ListOrder, ListShape, TimelineFeed } from '#conversations';
 import type { ContactState, FeedStore } from '#feed';
 
 /** Page limit that upstream documents as its default, and the larger page limit that the feed tries. */
@@ -36,7 +36,7 @@ export class StoredTimelineFeed implements TimelineFeed {
     account: string,
     contactId: string,
     ids: readonly string[],
-  ): Promise<ReadonlyMap<string, Committed>> {
+  ): Promise<ReadonlyMap<string, CommittedMessageState>> {
     const known = await this.store.knownMessages(account, contactId, ids);
     return new Map([...known].map(([id, { deleted }]) => [id, deleted ? 'deleted' : 'present']));
   }

@@ -27,11 +27,11 @@ it('timelines use at most a fifth of the request budget of their account, and th
     expect(acquired).toHaveLength(1);
     return Promise.resolve({ items: [], skipped: 0 });
   });
-  const patience = { leftMs: 1_000 };
-  await new TimelineUpstream({ listMessages }, ACCOUNTS, limiter).read('a', 'c1', 1, 20, patience);
+  const remainingWait = { leftMs: 1_000 };
+  await new TimelineUpstream({ listMessages }, ACCOUNTS, limiter).read('a', 'c1', 1, 20, remainingWait);
   expect(acquired).toEqual([['a', 2, 1_000]]);
   expect(listMessages.mock.calls).toEqual([['a', 'c1', 1, 20, 'read']]);
-  expect(patience.leftMs).toBe(700);
+  expect(remainingWait.leftMs).toBe(700);
 });
 
 it('a timeline reports that the messages are unavailable, without a request, if its share of the budget is used up', async () => {

@@ -3,7 +3,7 @@ import {
   MessagesUnavailableError,
   type MessagePages,
   type MessagesPage,
-  type Patience,
+  type RemainingBudgetWait,
 } from '#conversations';
 import {
   type BudgetedUpstream,
@@ -33,10 +33,10 @@ export class TimelineUpstream implements MessagePages {
     contactId: string,
     page: number,
     limit: number,
-    patience: Patience,
+    remainingWait: RemainingBudgetWait,
   ): Promise<MessagesPage> {
     try {
-      await this.waitForLimiter(account, patience);
+      await this.waitForLimiter(account, remainingWait);
       const { items, skipped } = await this.upstream.listMessages(account, contactId, page, limit, 'read');
       return { items: items.map(toTimelineMessage), count: items.length + skipped };
     } catch (error) {
@@ -47,12 +47,12 @@ export class TimelineUpstream implements MessagePages {
     }
   }
 
-  private async waitForLimiter(account: string, patience: Patience): Promise<void> {
+  private async waitForLimiter(account: string, remainingWait: RemainingBudgetWait): Promise<void> {
     const found = await this.accounts.find(account);
     // The account was removed meanwhile. The read fails with the reason.
     if (found === undefined) return;
     const rate = found.requestsPerSecond * SHARE_OF_BUDGET;
-    patience.leftMs -= await this.limiter.acquire(account, rate, patience.leftMs);
+    remainingWait.leftMs -= await this.limiter.acquire(account, rate, remainingWait.leftMs);
   }
 }
 

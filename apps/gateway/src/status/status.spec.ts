@@ -35,7 +35,7 @@ async function listContacts(ids: readonly string[], suspectSince?: number): Prom
     ...{ id, listed: { fingerprint: '0011223344556677', deleted: false }, raw: '{}', numbers: [] },
     emitAfter: 0,
   });
-  const { redisRun, version } = await store.knownContacts('default');
+  const { redisRun, version } = await store.contactListSnapshot('default');
   const listedAt = Date.parse('2026-11-20T10:00:00.000Z');
   const isCommitted = await store.commitContacts('default', {
     ...{ version, redisRun, startedAt: listedAt, listedAt },

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import type { Rotation } from '#webhooks';
+import type { SecretRotationResult } from '#webhooks';
 import { Optional, WholeNumber } from '../input/rules.js';
 
 const MAX_OVERLAP_SECONDS = 2_592_000;
@@ -22,7 +22,7 @@ export class SecretView {
 }
 
 @ApiSchema({ name: 'RotatedSecret' })
-export class RotationView extends SecretView implements Rotation {
+export class RotationView extends SecretView implements SecretRotationResult {
   @ApiProperty({
     format: 'date-time',
     description: 'Time after which no previous signing secret is valid.',

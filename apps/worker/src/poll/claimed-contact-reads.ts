@@ -1,5 +1,5 @@
 import { AccountNotFoundError } from '#accounts';
-import type { ClaimedRead, ClaimReply, NextDue, PollOutcome, PollQueue } from '#feed';
+import type { ClaimedRead, ClaimReply, NextDueTime, PollOutcome, PollQueue } from '#feed';
 import { type Logger, logMessageOf } from '#platform';
 import {
   type AdaptiveBudget,
@@ -40,7 +40,7 @@ export class ClaimedContactReads {
     account: string,
     rate: number,
     { claimed, tokenRequestedAt, availableForPolls }: Claim,
-  ): Promise<NextDue> {
+  ): Promise<NextDueTime> {
     const { kind, lease, isUpstreamAvailable, state } = claimed;
     const ending = new AbortController();
     const read: ClaimedRead = {
@@ -48,7 +48,7 @@ export class ClaimedContactReads {
       ...{ lease, isLeaseRenewed: true, isUpstreamAvailable },
       ...(state === undefined ? {} : { state }),
     };
-    return this.running.start(account, { claim: claimed, read, ending }, async (): Promise<NextDue> => {
+    return this.running.start(account, { claim: claimed, read, ending }, async (): Promise<NextDueTime> => {
       try {
         const how = await this.read(account, claimed.contactId, read);
         if (read.tokenRequestedAt !== undefined) await this.parts.budget.returnToken(account, rate);

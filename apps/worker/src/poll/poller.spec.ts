@@ -5,7 +5,7 @@ import type {
   ClaimedRead,
   ClaimReply,
   EndedClaim,
-  NextDue,
+  NextDueTime,
   PollKind,
   PollQueue,
   PollOutcome,
@@ -68,7 +68,7 @@ class FakeQueue implements PollQueue {
   end(_: string, { contactId }: ClaimedPoll, how: PollOutcome): Promise<EndedClaim> {
     this.ended.set(contactId, how);
     return Promise.resolve(
-      this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : (this.emptyReply as NextDue),
+      this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : (this.emptyReply as NextDueTime),
     );
   }
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AccountNotFoundError, type AccountDirectory } from '#accounts';
-import type { ClaimReply, NextDue, PollAgenda, PollQueue } from '#feed';
+import type { ClaimReply, NextDueTime, PollAgenda, PollQueue } from '#feed';
 import { pause } from '#platform';
 import { MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, type UpstreamHealth } from '#upstream';
 import { ClaimedContactReads, type ClaimedReadParts } from './claimed-contact-reads.js';
@@ -33,7 +33,7 @@ interface ClaimLoop {
    */
   waiting: Set<(nextDueInMs: number | undefined) => void>;
   /** Next due time from the end of the last read. Cleared by a claim or a wake-up. */
-  nextDue?: NextDue;
+  nextDue?: NextDueTime;
   /** Resolves at the end of the loop. */
   ended: Promise<void>;
 }
@@ -212,7 +212,7 @@ export class Poller {
   private async waitForDue(
     account: string,
     { wakeUps, waiting }: ClaimLoop,
-    { nextDueAt, nextDueInMs }: NextDue,
+    { nextDueAt, nextDueInMs }: NextDueTime,
   ): Promise<boolean> {
     if (wakeUps.hasWakeUp()) return true;
     const isReading = this.reads.has(account);
@@ -232,7 +232,7 @@ export class Poller {
   }
 
   /** Wakes the loop of the account: the contact may be due again soon, or its slot serves another contact. */
-  private readEnded(account: string, next: NextDue): void {
+  private readEnded(account: string, next: NextDueTime): void {
     const loop = this.loops.get(account);
     // A wake-up may concern a contact that is not covered by the reply to the end of this read.
     if (loop === undefined || loop.wakeUps.hasWakeUp() || this.isStopping()) {

@@ -52,7 +52,7 @@ export class TimelinePageTimeoutError extends MessagesUnavailableError {
 /** Reads pages of messages from upstream. */
 export interface MessagePages {
   /**
-   * Reads one page with one upstream request. Waits for the budget only as long as `patience` allows.
+   * Reads one page with one upstream request. Waits for the budget only as long as `remainingWait` allows.
    * @throws {MessagesUnavailableError}
    */
   read(
@@ -60,12 +60,12 @@ export interface MessagePages {
     contactId: string,
     page: number,
     limit: number,
-    patience: Patience,
+    remainingWait: RemainingBudgetWait,
   ): Promise<MessagesPage>;
 }
 
 /** Limits the total time that the upstream requests for one page of a timeline wait for the budget. */
-export interface Patience {
+export interface RemainingBudgetWait {
   /** Time left to wait for the budget, in milliseconds. Each wait reduces the time. */
   leftMs: number;
 }
@@ -91,7 +91,7 @@ export interface ListShape {
 }
 
 /** What the contact's snapshot says about a message: it exists (`present`), or it was deleted (`deleted`). */
-export type Committed = 'present' | 'deleted';
+export type CommittedMessageState = 'present' | 'deleted';
 
 /** Reads what the feed has stored about a contact's messages, and makes contacts due for polling. */
 export interface TimelineFeed {
@@ -104,7 +104,7 @@ export interface TimelineFeed {
     account: string,
     contactId: string,
     ids: readonly string[],
-  ): Promise<ReadonlyMap<string, Committed>>;
+  ): Promise<ReadonlyMap<string, CommittedMessageState>>;
   /** Returns the ids of all committed messages of a contact that are not deleted. */
   presentIds(account: string, contactId: string): Promise<ReadonlySet<string>>;
   /** Makes the contact due for polling at once. */

@@ -1,5 +1,5 @@
 import type { Position } from '../position.js';
-import type { Committed, TimelineMessage, TimelineSend } from './ports.js';
+import type { CommittedMessageState, TimelineMessage, TimelineSend } from './ports.js';
 
 /**
  * Assumed maximum time from the binding of a message to its send until the commit of the snapshot that contains the
@@ -26,7 +26,7 @@ export interface PlacementContext {
    * Returns what the contact's snapshot says about a send's message; undefined if the snapshot does not contain it
    * yet.
    */
-  committed: (message: { contactId: string; messageId: string }) => Committed | undefined;
+  committed: (message: { contactId: string; messageId: string }) => CommittedMessageState | undefined;
   /** Messages of the contact that were read for this page, by id. */
   messages: ReadonlyMap<string, TimelineMessage>;
 }

@@ -11,7 +11,7 @@ import {
   MessagesUnavailableError,
   type MessagePages,
   type MessagesPage,
-  type Patience,
+  type RemainingBudgetWait,
   TimelinePageTimeoutError,
   type TimelineEvents,
   type TimelineFeed,
@@ -28,7 +28,7 @@ export const MAX_REQUESTS_PER_TIMELINE_PAGE = 5;
  */
 export const TIMELINE_PAGE_READ_TIME_LIMIT_MS = 25_000;
 /** Maximum time that one call of {@link TimelineMessageReader.read} waits for the budget, in milliseconds. */
-const PATIENCE_MS = 2_000;
+const MAX_BUDGET_WAIT_MS = 2_000;
 /**
  * If this many consecutive calls of {@link TimelineMessageReader.read} find no message older than the cursor's
  * position, the contact's messages are read as an unsorted list.
@@ -199,7 +199,7 @@ export class TimelineMessageReader {
 class Call {
   requests = 0;
   hasRead = false;
-  private readonly patience: Patience = { leftMs: PATIENCE_MS };
+  private readonly remainingWait: RemainingBudgetWait = { leftMs: MAX_BUDGET_WAIT_MS };
   private readonly deadline: number;
 
   constructor(
@@ -220,7 +220,7 @@ class Call {
   readonly read = async (page: number, limit: number): Promise<MessagesPage> => {
     if (this.hasRead && this.isLate) throw new TimelinePageTimeoutError();
     this.requests += 1;
-    const read = await this.pages.read(this.account, this.contactId, page, limit, this.patience);
+    const read = await this.pages.read(this.account, this.contactId, page, limit, this.remainingWait);
     this.hasRead = true;
     return read;
   };

@@ -11,7 +11,7 @@ import {
 } from './timeline-message-reader.js';
 import { comparePositions, newerPosition, type Position } from '../position.js';
 import type {
-  Committed,
+  CommittedMessageState,
   SendOfMessage,
   TimelineClock,
   TimelineConversation,
@@ -171,7 +171,7 @@ export class Timeline<S> {
     contactId: string | undefined,
     messages: readonly PlacedMessage[],
     makesDue: boolean,
-  ): Promise<ReadonlyMap<string, Committed>> {
+  ): Promise<ReadonlyMap<string, CommittedMessageState>> {
     if (contactId === undefined || messages.length === 0) return new Map();
     const ids = messages.map(({ message }) => message.id);
     const committed = await this.ports.feed.committed(account, contactId, ids);
@@ -212,7 +212,7 @@ export class Timeline<S> {
     account: string,
     contactId: string | undefined,
     sends: ReadonlyMap<string, TimelineSend<S>>,
-    page: { messages: readonly PlacedMessage[]; committed: ReadonlyMap<string, Committed> },
+    page: { messages: readonly PlacedMessage[]; committed: ReadonlyMap<string, CommittedMessageState> },
   ): Promise<PlacementContext['committed']> {
     const onPage = new Set(page.messages.map(({ message }) => message.id));
     const wanted = new Map<string, string[]>();
@@ -223,7 +223,7 @@ export class Timeline<S> {
       if (ids === undefined) wanted.set(message.contactId, [message.messageId]);
       else ids.push(message.messageId);
     }
-    const read = new Map<string, ReadonlyMap<string, Committed>>();
+    const read = new Map<string, ReadonlyMap<string, CommittedMessageState>>();
     for (const [id, messageIds] of wanted)
       read.set(id, await this.ports.feed.committed(account, id, messageIds));
     return (message) =>

@@ -8,9 +8,9 @@ import {
 } from '../diff/absence.js';
 import { SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
 import { VolatileContactFieldTracker, NO_VOLATILE_CONTACT_FIELDS } from '../form/volatile-contact-fields.js';
-import { ContactUpdates, type ListVerdict } from './contact-updates.js';
+import { ContactUpdates, type ContactListComparison } from './contact-updates.js';
 import type { FeedStore } from '../feed-store.js';
-import type { KnownContacts } from '../snapshot/known-contacts.js';
+import type { ContactListSnapshot } from '../snapshot/contact-list-snapshot.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import { updateUnreadableElementHistory } from '../snapshot/unreadable-elements.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
@@ -78,7 +78,7 @@ export class ContactListPoller {
    */
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const startedAt = performance.now();
-    const known = await this.store.knownContacts(account);
+    const known = await this.store.contactListSnapshot(account);
     const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_VOLATILE_CONTACT_FIELDS;
     // The reply may contain several lists, and only its end shows which of them is the contact list. A reader is
     // created for each list. Each reader has its own tracker, so that a tracker counts only the contacts of one list.
@@ -126,7 +126,7 @@ export class ContactListPoller {
    */
   private async commit(
     account: string,
-    known: KnownContacts,
+    known: ContactListSnapshot,
     list: ContactList<SnapshotComparingContactReader>,
     tracker: VolatileContactFieldTracker,
     endedAt: number,
@@ -152,7 +152,7 @@ export class ContactListPoller {
       (isSuspect &&
         suspectBefore === undefined &&
         (known.isReplacing || 2 * list.reader.newCount >= missing.length));
-    const verdict: ListVerdict = {
+    const comparison: ContactListComparison = {
       ...{ known, endedAt, tracker, missing, isReplaced },
       areSomeUnscheduled: list.reader.present > known.scheduled,
       isOutageLikely: isSuspect,
@@ -172,10 +172,10 @@ export class ContactListPoller {
       startedAt: known.now,
       listedAt: isSuspect ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
-      unreadable: verdict.unreadable,
+      unreadable: comparison.unreadable,
       upstream,
       service: serviceOf(known, upstream, isOtherService),
-      updates: new ContactUpdates(this.store, account, this.absenceMs, verdict).of(list),
+      updates: new ContactUpdates(this.store, account, this.absenceMs, comparison).of(list),
       ...(isSuspect ? { suspectSince: suspectBefore ?? known.now } : {}),
       isReplaced,
       events: suspectEvent === undefined ? [] : [suspectEvent],
@@ -194,7 +194,7 @@ export class ContactListPoller {
    */
   private async emitAfter(
     account: string,
-    { wasListedBefore, now, listedAt }: KnownContacts,
+    { wasListedBefore, now, listedAt }: ContactListSnapshot,
     upstreamNow: number,
     replaced: boolean,
   ): Promise<number> {
@@ -220,12 +220,12 @@ function showsMostContacts(
  * @param isAnother `true` if an unknown address belongs to a new service; `false` if it belongs to the service of
  * the previous address
  */
-function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
+function serviceOf({ services, upstream }: ContactListSnapshot, address: string, isAnother: boolean): string {
   const before = upstream === undefined || isAnother ? undefined : services.get(upstream);
   return services.get(address) ?? before ?? address;
 }
 
-function accountSuspectEventOf({ now, suspectAt }: KnownContacts, count: number): NewEvent | undefined {
+function accountSuspectEventOf({ now, suspectAt }: ContactListSnapshot, count: number): NewEvent | undefined {
   return createAccountSuspectEvent(now, suspectAt, {
     reason: 'upstream shows far fewer contacts than before',
     count,

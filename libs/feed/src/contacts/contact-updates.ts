@@ -10,7 +10,7 @@ import {
 import type { FeedStore } from '../feed-store.js';
 import { diffContactFields } from '../form/contact-fingerprint.js';
 import type { VolatileContactFieldTracker } from '../form/volatile-contact-fields.js';
-import type { KnownContacts } from '../snapshot/known-contacts.js';
+import type { ContactListSnapshot } from '../snapshot/contact-list-snapshot.js';
 import type { ListedContact } from '../snapshot/listed-contacts.js';
 import {
   mayMissingContactBeUnreadable,
@@ -20,8 +20,8 @@ import type { ContactUpdate } from './list-commit.js';
 import type { ChangedContact, SnapshotComparingContactReader } from './snapshot-comparing-contact-reader.js';
 
 /** What a comparison of one contact list with the stored snapshot found. */
-export interface ListVerdict {
-  known: KnownContacts;
+export interface ContactListComparison {
+  known: ContactListSnapshot;
   /** When the read of the list ended, in milliseconds since 1970 by Redis' clock. */
   endedAt: number;
   tracker: VolatileContactFieldTracker;
@@ -66,7 +66,7 @@ export class ContactUpdates {
     private readonly store: FeedStore,
     private readonly account: string,
     private readonly absenceMs: number,
-    private readonly verdict: ListVerdict,
+    private readonly comparison: ContactListComparison,
   ) {}
 
   /**
@@ -79,7 +79,7 @@ export class ContactUpdates {
       const updates = await Promise.all(changed.map((one) => this.updateOfListed(one)));
       for (const update of updates) if (update !== undefined) yield update;
     }
-    for (const [id, before] of this.verdict.missing) {
+    for (const [id, before] of this.comparison.missing) {
       const update = await this.updateOfMissing(id, before);
       if (update !== undefined) yield update;
     }
@@ -90,7 +90,7 @@ export class ContactUpdates {
     fingerprint,
     verdict: quick,
   }: ChangedContact): Promise<ContactUpdate | undefined> {
-    const { known, tracker, isReplaced, emitAfter, areSomeUnscheduled } = this.verdict;
+    const { known, tracker, isReplaced, emitAfter, areSomeUnscheduled } = this.comparison;
     const before = known.contacts.get(contact.id);
     const isNew = before === undefined;
     // New contacts emit no events in the account's first contact list and in a list that replaces the known one.
@@ -121,7 +121,7 @@ export class ContactUpdates {
   }
 
   private async updateOfMissing(id: string, before: ListedContact): Promise<ContactUpdate | undefined> {
-    const { known, endedAt, isOutageLikely, suspectBefore, unreadable } = this.verdict;
+    const { known, endedAt, isOutageLikely, suspectBefore, unreadable } = this.comparison;
     const update = { id, numbers: [] };
     if (before.missingSince === undefined) {
       return { ...update, listed: { ...before, missingSince: endedAt } };
@@ -163,7 +163,10 @@ function wordsOfChange(
   return { all: has, removed: had.filter((word) => !has.includes(word)) };
 }
 
-function nextRevision({ revisionFloor }: KnownContacts, record: { revision: number } | undefined): number {
+function nextRevision(
+  { revisionFloor }: ContactListSnapshot,
+  record: { revision: number } | undefined,
+): number {
   return Math.max(record?.revision ?? 0, revisionFloor) + 1;
 }
 

@@ -27,16 +27,16 @@ export interface ContactUpdate {
 /** The result of one read of the contact list, as it is passed to `FeedStore.commitContacts`. */
 export interface ListCommit {
   /**
-   * Values of `KnownContacts.version` and `KnownContacts.redisRun` when the read of the contact
+   * Values of `ContactListSnapshot.version` and `ContactListSnapshot.redisRun` when the read of the contact
    * list started.
    */
   version: number;
   redisRun: string;
   /** When the read of the contact list started, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
-  /** New value of `KnownContacts.listedAt`, in milliseconds since 1970 by upstream's clock. */
+  /** New value of `ContactListSnapshot.listedAt`, in milliseconds since 1970 by upstream's clock. */
   listedAt: number;
-  /** New values of `KnownContacts.skipped` and `KnownContacts.unreadable`. */
+  /** New values of `ContactListSnapshot.skipped` and `ContactListSnapshot.unreadable`. */
   skipped: number;
   unreadable: UnreadableElementHistory;
   /**

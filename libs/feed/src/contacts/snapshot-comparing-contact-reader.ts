@@ -1,6 +1,6 @@
 import type { ContactReader, UpstreamContact } from '#upstream';
 import type { VolatileContactFieldTracker, QuickVerdict } from '../form/volatile-contact-fields.js';
-import type { KnownContacts } from '../snapshot/known-contacts.js';
+import type { ContactListSnapshot } from '../snapshot/contact-list-snapshot.js';
 import type { ListedContact } from '../snapshot/listed-contacts.js';
 
 /**
@@ -46,7 +46,7 @@ export class SnapshotComparingContactReader implements ContactReader {
   readonly present: number;
 
   constructor(
-    private readonly known: KnownContacts,
+    private readonly known: ContactListSnapshot,
     /** Counts in how many of the received contacts each field differs from the snapshot. */
     readonly tracker: VolatileContactFieldTracker,
   ) {

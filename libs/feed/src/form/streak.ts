@@ -66,7 +66,7 @@ export interface MutingThresholds {
 }
 
 /** What one read of messages or contacts shows about one of their fields. */
-export interface FieldView {
+export interface FieldObservation {
   /**
    * `carrying`: number of known messages or contacts that have the field. `differing`: how many of these have a
    * value that differs from the snapshot.
@@ -110,7 +110,7 @@ const STILL_READS_UNTIL_UNMUTED = 5;
  */
 export function updateFieldChangeStreak(
   streak: Streak | undefined,
-  view: FieldView,
+  view: FieldObservation,
   thresholds: MutingThresholds,
 ): { streak: Streak | undefined; showsSamples: boolean } {
   const differsForMost = view.differing > 0 && view.differing >= MIN_DIFFERING_SHARE * view.carrying;

@@ -11,7 +11,7 @@ import { JsonHasher } from './json-hasher.js';
 import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../packed-bytes.js';
 import {
   updateFieldChangeStreak,
-  type FieldView,
+  type FieldObservation,
   isFieldWithheldOrMuted,
   type MutingThresholds,
   type Sample,
@@ -153,7 +153,7 @@ export function updateVolatileMessageFields(
 function mustChangeAlone(
   field: number,
   streak: Streak | undefined,
-  { carrying }: Pick<FieldView, 'carrying'>,
+  { carrying }: Pick<FieldObservation, 'carrying'>,
 ): boolean {
   const carriers = streak?.samples.length ?? carrying;
   return carriers < THRESHOLDS.samples && FINGERPRINT_FIELDS[field] === 'other';
@@ -173,7 +173,7 @@ function viewOf(
   field: number,
   messages: readonly ReadMessage[],
   marks: ReadonlyMap<number, ReadMessage> | undefined,
-): FieldView & { differingAlone: number } {
+): FieldObservation & { differingAlone: number } {
   const bit = 1 << field;
   let [carrying, differing, differingAlone] = [0, 0, 0];
   for (const message of messages) {

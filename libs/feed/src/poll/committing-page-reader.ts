@@ -20,7 +20,7 @@ export const MAX_COMMIT_CONFLICTS = 5;
 /**
  * Maximum number of pages for one read of older messages. If a contact has more pages, upstream is probably faulty.
  */
-export const MAX_PAGES = 10_000;
+export const MAX_PAGES_PER_DEEP_READ = 10_000;
 
 /**
  * If upstream fails to return at least this number of consecutive messages, they are not the cause: upstream is

@@ -2,14 +2,14 @@ import { isFlagMissing, isWithinSettleTime, type KnownMessage } from '../snapsho
 import { hashAndJoinIds, splitIdHashes } from '../snapshot/poll-state.js';
 import { mayBeCausedByPageSize } from '../walk/page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
-import { type CommittingPageReader, MAX_PAGES } from './committing-page-reader.js';
+import { type CommittingPageReader, MAX_PAGES_PER_DEEP_READ } from './committing-page-reader.js';
 import type { PageCommitter } from './page-committer.js';
 
 /**
  * How a flag check ended: `all` messages whose flags may still change were read, the `end` of the list was reached
  * before that, or it was `stopped` early.
  */
-export type FlagCheckEnd = 'all' | 'end' | 'stopped';
+export type FlagCheckOutcome = 'all' | 'end' | 'stopped';
 
 /**
  * Reads pages of a sorted list below the head, from the newest messages to older ones, until all messages are found
@@ -37,11 +37,11 @@ export class FlagCheck {
   }
 
   /** @throws {UpstreamError} if a page could not be read; earlier pages stay committed */
-  run(): Promise<FlagCheckEnd> {
+  run(): Promise<FlagCheckOutcome> {
     return this.pages.order === 'newestFirst' ? this.readNewestFirst() : this.readOldestFirst();
   }
 
-  private async readNewestFirst(): Promise<FlagCheckEnd> {
+  private async readNewestFirst(): Promise<FlagCheckOutcome> {
     const limit = this.pages.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
     if (limit <= DOCUMENTED_MAX_MESSAGES_PER_PAGE) return this.readFrom(2, limit);
     try {
@@ -59,8 +59,8 @@ export class FlagCheck {
    * limit, the read begins at page 2, because page 1 is the head, and each read of the newest messages reads the
    * head.
    */
-  private async readFrom(first: number, limit: number): Promise<FlagCheckEnd> {
-    for (let page = first; page <= MAX_PAGES; page += 1) {
+  private async readFrom(first: number, limit: number): Promise<FlagCheckOutcome> {
+    for (let page = first; page <= MAX_PAGES_PER_DEEP_READ; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.readPage(page, limit);
       if (read === undefined) return 'stopped';
@@ -70,7 +70,7 @@ export class FlagCheck {
     return 'end';
   }
 
-  private async readOldestFirst(): Promise<FlagCheckEnd> {
+  private async readOldestFirst(): Promise<FlagCheckOutcome> {
     const { length, head } = this.commits.state.pollState;
     const { limit } = this.pages.requestForLastPage(length);
     // The list is sorted oldest first, so the head is at its end. The read starts with the page that contains the

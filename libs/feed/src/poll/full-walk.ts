@@ -7,7 +7,11 @@ import type { PageOrder } from '../walk/page-order.js';
 import type { PageRead, PageReader } from '../walk/page-reader.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import { MAX_CONSECUTIVE_UNREADABLE_PAGES } from '../walk/walk-bounds.js';
-import { type CommittingPageReader, FailedPageRead, MAX_PAGES } from './committing-page-reader.js';
+import {
+  type CommittingPageReader,
+  FailedPageRead,
+  MAX_PAGES_PER_DEEP_READ,
+} from './committing-page-reader.js';
 import type { PageCommitter } from './page-committer.js';
 import { toConversationRowMessage } from './row-update.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
@@ -118,7 +122,7 @@ export class FullWalk {
     let last: PageRead | undefined;
     let unreadable = 0;
     let count = 0;
-    for (let page = 1; page <= MAX_PAGES; page += 1) {
+    for (let page = 1; page <= MAX_PAGES_PER_DEEP_READ; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
       const waitedBefore = this.pages.wasRetried(page);
       let read = page === 1 && first !== undefined ? first : await this.pages.tryPage(page, limit);
@@ -159,7 +163,7 @@ export class FullWalk {
         this.pages.order = 'unsorted';
       if (this.reader.records.ids.size > MAX_MESSAGES) return page;
     }
-    return MAX_PAGES;
+    return MAX_PAGES_PER_DEEP_READ;
   }
 
   /**

@@ -3,7 +3,7 @@ import type { FeedStore } from '../feed-store.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { WalkSource } from '../walk/head-walk.js';
-import type { KnownIds } from '../walk/page-reader.js';
+import type { FindKnownIds } from '../walk/page-reader.js';
 import type { ReadPage } from '../walk/read-in-parts.js';
 import type { PollStart } from './poll-start.js';
 
@@ -38,7 +38,7 @@ export class HeadSource implements WalkSource {
     return this.source.listMessages(account, contactId, page, limit, this.purpose);
   };
 
-  readonly known: KnownIds = async (ids) => {
+  readonly known: FindKnownIds = async (ids) => {
     const { account, contactId, resync } = this.start;
     if (resync !== undefined) return new Set();
     const known = await this.store.knownMessages(account, contactId, ids);

@@ -5,7 +5,7 @@ import type { ContactState } from '../snapshot/contact-state.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { hashAndJoinIds } from '../snapshot/poll-state.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
-import type { KnownIds, PageRead } from '../walk/page-reader.js';
+import type { FindKnownIds, PageRead } from '../walk/page-reader.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { PollCommitter } from './poll-committer.js';
 import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
@@ -91,7 +91,7 @@ export class PageCommitter {
   }
 
   /** Looks up which of the given messages are known, and keeps their snapshots until the commit of their page. */
-  readonly known: KnownIds = async (ids) => {
+  readonly known: FindKnownIds = async (ids) => {
     this.lastKnown = await this.store.knownMessages(this.task.account, this.task.contactId, ids);
     return new Set(this.lastKnown.keys());
   };

@@ -45,7 +45,7 @@ export interface ComparedRead {
 export interface ReadConsequences {
   events: readonly NewEvent[];
   pollState: PollState;
-  /** See {@link isQuietRead}. */
+  /** See {@link isPlanningStateUnchanged}. */
   isQuiet: boolean;
   arrivals: readonly Arrival[];
   /** Present if the newest messages were read. */
@@ -57,7 +57,7 @@ export interface ReadConsequences {
 }
 
 /** Returns true if a read of the newest messages changed nothing from which later reads are planned. */
-export function isQuietRead(
+export function isPlanningStateUnchanged(
   { start: { state, resync }, kind, next }: ComparedRead,
   events: readonly NewEvent[],
   pollState: PollState,

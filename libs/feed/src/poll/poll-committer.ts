@@ -8,7 +8,7 @@ import { compareMessages } from '../diff/compared-message.js';
 import { diffMessages } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { FeedStore } from '../feed-store.js';
-import { type ComparedRead, isQuietRead, pollCommitOf } from './poll-commit-of-read.js';
+import { type ComparedRead, isPlanningStateUnchanged, pollCommitOf } from './poll-commit-of-read.js';
 import type { ContactState } from '../snapshot/contact-state.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { isPlaceholder } from '../walk/read-in-parts.js';
@@ -25,7 +25,7 @@ import { rebuildablePollStateAfterRead } from './rebuildable-poll-state-after-re
 import { conversationRowUpdateOf } from './row-update.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
 import type { RecordedMessages, SendBinder } from '../ports.js';
-import type { NextDue } from './poll-queue.js';
+import type { NextDueTime } from './poll-queue.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 import { unpackVolatileMessageFields } from '../form/volatile-message-fields.js';
@@ -94,7 +94,7 @@ export class PollCommitter {
       kind === 'head'
         ? await this.nextReads.ofNewestMessages(start, reading.upstreamAheadMs, pollState, arrivals)
         : undefined;
-    const isQuiet = isQuietRead(read, events, pollState);
+    const isQuiet = isPlanningStateUnchanged(read, events, pollState);
     // A resync ends only with a read of all pages during which no message moved between pages. Any other read may
     // have missed messages. The resync also continues while messages are missing, because the cause may be an
     // outage.
@@ -181,7 +181,7 @@ export class PollCommitter {
     start: PollStart,
     reply: ReplyTime | undefined,
     lease: string | undefined,
-  ): Promise<NextDue | undefined> {
+  ): Promise<NextDueTime | undefined> {
     const { account, contactId, state } = start;
     const { extension, bucket, dueInMs } = await this.nextReads.ofNewestMessages(
       start,

@@ -27,13 +27,13 @@ export interface ClaimedPoll {
  * `nextDueInMs` in milliseconds from now. Both fields are absent if no contact is scheduled. A claimed contact
  * counts as due at the end of its lease.
  */
-export interface NextDue {
+export interface NextDueTime {
   nextDueAt?: number;
   nextDueInMs?: number;
 }
 
 export type ClaimReply =
-  | (NextDue & {
+  | (NextDueTime & {
       claimed: ClaimedPoll;
       /**
        * When the claim requested its budget token, by `performance.now()`. The token expires after
@@ -49,7 +49,7 @@ export type ClaimReply =
    */
   | { waitMs: number }
   /** No contact is due now. */
-  | NextDue;
+  | NextDueTime;
 
 /**
  * Result of a claimed read.
@@ -70,7 +70,7 @@ export type PollOutcome = 'done' | 'failed' | 'postponed' | 'aborted';
  * Result of the end of a claim: when any contact of the account is due next, and when the claimed contact is due
  * again.
  */
-export interface EndedClaim extends NextDue {
+export interface EndedClaim extends NextDueTime {
   /**
    * Time until the claimed contact is due again, in milliseconds. Present only if the claim ended without a
    * commit that set the due time.

@@ -6,7 +6,7 @@ import {
 import type { ContactUpdate, ListCommit } from '../contacts/list-commit.js';
 import type { ExpeditePollsResult } from '../feed-store.js';
 import type { CommittedPoll, PollCommit, UnchangedPoll } from '../poll/poll-commit.js';
-import type { NextDue } from '../poll/poll-queue.js';
+import type { NextDueTime } from '../poll/poll-queue.js';
 import { POLL_TASK_NAMES } from '../poll/due-poll-announcer.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
@@ -58,7 +58,7 @@ export class AgendaNotifyingFeedStore extends RedisFeedStore {
     account: string,
     contactId: string,
     commit: UnchangedPoll,
-  ): Promise<NextDue | undefined> {
+  ): Promise<NextDueTime | undefined> {
     const nextDue = await super.commitUnchangedPoll(account, contactId, commit);
     // If no worker has claimed the contact, informs the agenda of the contact's due time. A worker that has claimed
     // the contact informs the agenda itself, after it has polled all due contacts of the account. If that worker

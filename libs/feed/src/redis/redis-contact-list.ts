@@ -3,7 +3,7 @@ import { appendEventsLuaArguments, eventLogRedisKeys } from '#events';
 import { type AccountKeys, parseRedisHashReply, type RedisClient } from '#platform';
 import type { ContactUpdate, ListCommit } from '../contacts/list-commit.js';
 import { packContactJson } from '../snapshot/contact-json-codec.js';
-import type { KnownContacts } from '../snapshot/known-contacts.js';
+import type { ContactListSnapshot } from '../snapshot/contact-list-snapshot.js';
 import { packListedContact, unpackListedContact } from '../snapshot/listed-contact-codec.js';
 import { ListedContacts } from '../snapshot/listed-contacts.js';
 import {
@@ -46,7 +46,10 @@ interface ListReply {
 }
 
 /** Returns the snapshot of an account's contact list. */
-export async function readKnownContacts(redis: RedisClient, keys: AccountKeys): Promise<KnownContacts> {
+export async function readContactListSnapshot(
+  redis: RedisClient,
+  keys: AccountKeys,
+): Promise<ContactListSnapshot> {
   const reply = await readContactListStateScript.run(redis, {
     list: keys('contact-list'),
     upstreams: keys('upstreams'),

@@ -8,8 +8,8 @@ import type { ListCommit } from '../contacts/list-commit.js';
 import type { ExpeditePollsResult, FeedStore, Recipient, UnidentifiedContacts } from '../feed-store.js';
 import type { CommittedPoll, PollCommit, UnchangedPoll } from '../poll/poll-commit.js';
 import type { ContactState } from '../snapshot/contact-state.js';
-import type { KnownContacts } from '../snapshot/known-contacts.js';
-import type { NextDue } from '../poll/poll-queue.js';
+import type { ContactListSnapshot } from '../snapshot/contact-list-snapshot.js';
+import type { NextDueTime } from '../poll/poll-queue.js';
 import { type ContactStateLuaReply, contactStateOf } from './contact-state-reply.js';
 import { RedisUnchangedPollCommitter } from './redis-unchanged-poll-committer.js';
 import type { FeedOverview } from '../schedule/feed-overview.js';
@@ -18,7 +18,7 @@ import type { KnownMessage } from '../snapshot/known-message.js';
 import { packId, unpackId } from '../snapshot/id-codec.js';
 import { packPollState } from '../snapshot/poll-state-codec.js';
 import type { ContactRates } from '../schedule/poll-interval-planner.js';
-import { commitContactList, readKnownContacts } from './redis-contact-list.js';
+import { commitContactList, readContactListSnapshot } from './redis-contact-list.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import { fieldsOfRedisHash } from './redis-hash-fields.js';
 import { lengthAndItems } from './redis-list-arguments.js';
@@ -53,8 +53,8 @@ export class RedisFeedStore implements FeedStore {
     this.unchangedPolls = new RedisUnchangedPollCommitter(redis, prefix);
   }
 
-  async knownContacts(account: string): Promise<KnownContacts> {
-    return readKnownContacts(this.redis, this.keys(account));
+  async contactListSnapshot(account: string): Promise<ContactListSnapshot> {
+    return readContactListSnapshot(this.redis, this.keys(account));
   }
 
   async contactRecord(
@@ -227,7 +227,7 @@ export class RedisFeedStore implements FeedStore {
     account: string,
     contactId: string,
     commit: UnchangedPoll,
-  ): Promise<NextDue | undefined> {
+  ): Promise<NextDueTime | undefined> {
     return this.unchangedPolls.commit(account, contactId, commit);
   }
 

@@ -1,5 +1,5 @@
 import type { AccountKeys } from '#platform';
-import type { NextDue } from '../poll/poll-queue.js';
+import type { NextDueTime } from '../poll/poll-queue.js';
 
 /** Returns the Redis keys of an account's poll queue: its due contacts and their leases. */
 export function pollQueueRedisKeys(keys: AccountKeys): Record<'due' | 'deep' | 'leases' | 'leased', string> {
@@ -12,7 +12,7 @@ export function pollQueueRedisKeys(keys: AccountKeys): Record<'due' | 'deep' | '
 }
 
 /** Parses the next due time that the Lua function `with_next_due` in `poll-leases.lua` returns. */
-export function parseNextDueTime([at, inMs]: readonly (string | Buffer)[]): NextDue {
+export function parseNextDueTime([at, inMs]: readonly (string | Buffer)[]): NextDueTime {
   return at === undefined || inMs === undefined
     ? {}
     : { nextDueAt: Number(String(at)), nextDueInMs: Number(String(inMs)) };

@@ -2,7 +2,7 @@ import { accountKeys, CallBatcher, type RedisClient } from '#platform';
 import { pollReportLuaArguments, pollReportRedisKeys } from '../delay/redis-poll-report.js';
 import type { PollReport } from '../delay/poll-report.js';
 import type { UnchangedPoll } from '../poll/poll-commit.js';
-import type { NextDue } from '../poll/poll-queue.js';
+import type { NextDueTime } from '../poll/poll-queue.js';
 import { packRebuildablePollState } from '../snapshot/rebuildable-poll-state.js';
 import { commitUnchangedPollsScript } from './redis-feed-scripts.js';
 import { parseNextDueTime, pollQueueRedisKeys } from './redis-poll-queue-keys.js';
@@ -17,7 +17,7 @@ interface PollOfContact {
 
 /** Commits polls that found no changes. Commits the polls of one account together. */
 export class RedisUnchangedPollCommitter {
-  private readonly batches: CallBatcher<PollOfContact, NextDue | undefined>;
+  private readonly batches: CallBatcher<PollOfContact, NextDueTime | undefined>;
 
   constructor(
     private readonly redis: RedisClient,
@@ -26,14 +26,14 @@ export class RedisUnchangedPollCommitter {
     this.batches = new CallBatcher((account, polls) => this.commitAll(account, polls), MAX_POLLS_A_COMMIT);
   }
 
-  commit(account: string, contactId: string, poll: UnchangedPoll): Promise<NextDue | undefined> {
+  commit(account: string, contactId: string, poll: UnchangedPoll): Promise<NextDueTime | undefined> {
     return this.batches.call(account, { contactId, poll });
   }
 
   private async commitAll(
     account: string,
     polls: readonly PollOfContact[],
-  ): Promise<(NextDue | undefined)[]> {
+  ): Promise<(NextDueTime | undefined)[]> {
     const keys = accountKeys(this.prefix, account);
     const shownAt = polls.flatMap(({ poll }) => (poll.showsMessages ? [poll.report.startedAt] : []));
     const { startedAt } = newestReport(polls);

@@ -4,7 +4,7 @@ import { compareWithAssumedOrder } from './message-order-detector.js';
 import type { PageOrder } from './page-order.js';
 import { mayBeCausedByPageSize, mayBeCausedBySingleMessage } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
-import { type KnownIds, type PageRead, PageReader, type ReplyTime } from './page-reader.js';
+import { type FindKnownIds, type PageRead, PageReader, type ReplyTime } from './page-reader.js';
 import { type PageRequest, requestForLastPage } from './page-tail.js';
 import type { ReadPage } from './read-in-parts.js';
 import { FAILED_READS_UNTIL_PAGE_IS_SKIPPED } from './walk-bounds.js';
@@ -16,7 +16,7 @@ import { FAILED_READS_UNTIL_PAGE_IS_SKIPPED } from './walk-bounds.js';
 export interface WalkSource {
   read: ReadPage;
   /** Returns those of the given message ids that were known before this read. */
-  known: KnownIds;
+  known: FindKnownIds;
 }
 
 /** Result of a read of the newest messages. A field without a comment has the same meaning as in `PagesRead`. */

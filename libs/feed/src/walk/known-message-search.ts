@@ -2,13 +2,13 @@ import type { HeadWalk } from './head-walk.js';
 import { mayBeCausedByPageSize, mayBeCausedBySingleMessage } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
-import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES } from './walk-bounds.js';
+import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES_PER_DIRECTION } from './walk-bounds.js';
 
 /**
  * Returns true if no message that was read is known, although many messages of the contact are known. Returns false
  * for a newest-first list, because `readFurtherPages` has already searched it.
  */
-export function mayBeReplaced(walk: HeadWalk): boolean {
+export function mayMessagesBeReplaced(walk: HeadWalk): boolean {
   const { knowsMany, isFirst } = walk.plan;
   const { seen, knownCount } = walk.pages;
   return knowsMany && !isFirst && walk.order !== 'newestFirst' && seen.size > 0 && knownCount === 0;
@@ -18,12 +18,16 @@ export function mayBeReplaced(walk: HeadWalk): boolean {
  * Reads the list from page 1 until a page contains a known message or the list ends. Sets `metNoKnownMessage` of the
  * walk if the list ends first.
  */
-export async function lookForKnownMessage(walk: HeadWalk): Promise<void> {
+export async function readUntilKnownMessage(walk: HeadWalk): Promise<void> {
   walk.pages.beginPass();
   try {
     let last: PageRead | undefined;
     let unreadable = 0;
-    for (let page = 1; page <= MAX_PAGES && unreadable < MAX_CONSECUTIVE_UNREADABLE_PAGES; page += 1) {
+    for (
+      let page = 1;
+      page <= MAX_PAGES_PER_DIRECTION && unreadable < MAX_CONSECUTIVE_UNREADABLE_PAGES;
+      page += 1
+    ) {
       const read = await walk.readPage(page, walk.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE);
       if (walk.pages.knownCount > 0) return;
       unreadable = read.ids.length === 0 ? unreadable + 1 : 0;
@@ -39,7 +43,7 @@ export async function lookForKnownMessage(walk: HeadWalk): Promise<void> {
     // large page.
     if (walk.limit !== undefined && walk.limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE) {
       walk.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-      return lookForKnownMessage(walk);
+      return readUntilKnownMessage(walk);
     }
     // A page that upstream always fails to return must not stop the polls. After other errors, the read fails, and a
     // later poll searches again.

@@ -4,7 +4,7 @@ import { allowedMisplacement } from './message-order-detector.js';
 import { mayBeCausedByPageSize } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, LARGE_PAGE_LIMIT } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
-import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES, MAX_REPEATS } from './walk-bounds.js';
+import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES_PER_DIRECTION, MAX_REPEATS } from './walk-bounds.js';
 
 /** Reads a newest-first list from page 1 on, until a page ends in a known message or the list ends. */
 export async function readNewestFirst(walk: HeadWalk): Promise<void> {
@@ -13,7 +13,7 @@ export async function readNewestFirst(walk: HeadWalk): Promise<void> {
     walk.settleWithoutOrder(first);
     return;
   }
-  if (!mayMoreBeNew(walk, first)) return;
+  if (!mayNextPageHaveNewMessages(walk, first)) return;
   const isShort = first.count < walk.pages.pageSize && walk.headLimit === undefined;
   if (walk.plan.known === 0 && isShort) return;
   await readFurtherPages(walk, first);
@@ -23,7 +23,7 @@ export async function readNewestFirst(walk: HeadWalk): Promise<void> {
  * Returns true if the next page may contain more new messages: the last message of this page is new, or no message
  * of this page is readable. If messages are misplaced, new messages may also follow a few known ones.
  */
-export function mayMoreBeNew(walk: HeadWalk, { lastIsNew, ids, count }: PageRead): boolean {
+export function mayNextPageHaveNewMessages(walk: HeadWalk, { lastIsNew, ids, count }: PageRead): boolean {
   if (lastIsNew || (ids.length === 0 && count > 0)) return true;
   const { knownCount, pageSize } = walk.pages;
   return walk.hasMisplacedMessages && !walk.showsEnd && knownCount <= allowedMisplacement(pageSize);
@@ -31,7 +31,7 @@ export function mayMoreBeNew(walk: HeadWalk, { lastIsNew, ids, count }: PageRead
 
 /**
  * Reads the pages after page 1, until a page ends in a known message or the list ends. Called if page 2 may
- * contain more new messages; see {@link mayMoreBeNew}.
+ * contain more new messages; see {@link mayNextPageHaveNewMessages}.
  */
 export async function readFurtherPages(walk: HeadWalk, first: PageRead): Promise<void> {
   const top = await enlarged(walk, first);
@@ -40,8 +40,8 @@ export async function readFurtherPages(walk: HeadWalk, first: PageRead): Promise
   let unreadable = top.ids.length === 0 ? 1 : 0;
   let ended = false;
   let endRepeats = false;
-  while (mayMoreBeNew(walk, last) && !ended) {
-    if (pages >= MAX_PAGES || unreadable >= MAX_CONSECUTIVE_UNREADABLE_PAGES) {
+  while (mayNextPageHaveNewMessages(walk, last) && !ended) {
+    if (pages >= MAX_PAGES_PER_DIRECTION || unreadable >= MAX_CONSECUTIVE_UNREADABLE_PAGES) {
       walk.coversAllNew = false;
       break;
     }

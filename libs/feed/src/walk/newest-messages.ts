@@ -1,9 +1,9 @@
 import type { HeadPlan } from './head-plan.js';
 import { type HeadRead, HeadWalk, type WalkSource } from './head-walk.js';
-import { lookForKnownMessage, mayBeReplaced } from './known-message-search.js';
+import { readUntilKnownMessage, mayMessagesBeReplaced } from './known-message-search.js';
 import { readNewestFirst } from './newest-first-walk.js';
 import { readOldestFirst } from './oldest-first-walk.js';
-import { readUnknownOrder } from './unknown-order-walk.js';
+import { readInUnknownOrder } from './unknown-order-walk.js';
 
 /**
  * Reads the new messages of a contact. Which pages are read depends on the order of the list:
@@ -23,7 +23,7 @@ export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Pr
   const walk = new HeadWalk(source, plan);
   if (walk.order === 'oldestFirst') await readOldestFirst(walk);
   else if (walk.order === 'newestFirst') await readNewestFirst(walk);
-  else await readUnknownOrder(walk);
-  if (mayBeReplaced(walk)) await lookForKnownMessage(walk);
+  else await readInUnknownOrder(walk);
+  if (mayMessagesBeReplaced(walk)) await readUntilKnownMessage(walk);
   return walk.result();
 }

@@ -2,7 +2,7 @@ import type { HeadWalk } from './head-walk.js';
 import { mayBeCausedBySingleMessage } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
-import { MAX_PAGES, MAX_REPEATS } from './walk-bounds.js';
+import { MAX_PAGES_PER_DIRECTION, MAX_REPEATS } from './walk-bounds.js';
 
 /** Reads an oldest-first list to its end, from the page that was the last one at the previous read. */
 export async function readOldestFirst(walk: HeadWalk): Promise<void> {
@@ -25,7 +25,7 @@ async function readTailOnce(walk: HeadWalk): Promise<{ pages: number; foundNew: 
   // page starts with a new message, messages moved from page to page. In both cases, earlier pages are read, back
   // to a page that starts with a known message. If upstream may ignore the limit, one earlier page is read, which
   // shows whether upstream does so.
-  while (first > 1 && page - first < MAX_PAGES) {
+  while (first > 1 && page - first < MAX_PAGES_PER_DIRECTION) {
     const isEmpty = reads[0]?.count === 0;
     const mayIgnoreLimit = first === page && mayHaveIgnoredLimit(walk, reads[0], start);
     if (!isEmpty && reads[0]?.firstIsNew !== true && !mayIgnoreLimit) break;
@@ -82,7 +82,7 @@ async function readPageOfTail(walk: HeadWalk, page: number, limit: number): Prom
 async function readToEnd(walk: HeadWalk, reads: PageRead[], from: number): Promise<void> {
   let last = reads.at(-1);
   for (let page = from + 1; last !== undefined && last.count >= last.limit; page += 1) {
-    if (page - from > MAX_PAGES) {
+    if (page - from > MAX_PAGES_PER_DIRECTION) {
       walk.coversAllNew = false;
       return;
     }

@@ -18,7 +18,7 @@ import type { PageRequest } from './page-tail.js';
 const MIN_PAGE_SIZE = 2;
 
 /** Returns those of the given message ids that are already known. */
-export type KnownIds = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+export type FindKnownIds = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
  * One page of messages, compared with the messages that were known before this read and with the pages that
@@ -106,7 +106,7 @@ export class PageReader {
 
   constructor(
     read: ReadPage,
-    private readonly known: KnownIds,
+    private readonly known: FindKnownIds,
     { pageSize }: PageSizes,
     isMessageFault?: IsMessageFault,
   ) {

@@ -2,7 +2,7 @@ import { readFirstPage } from './first-page.js';
 import { firstPageLimitOf } from './head-plan.js';
 import type { HeadWalk } from './head-walk.js';
 import { messageOrderOf } from './message-order-detector.js';
-import { mayMoreBeNew, readFurtherPages } from './newest-first-walk.js';
+import { mayNextPageHaveNewMessages, readFurtherPages } from './newest-first-walk.js';
 import { mayBeCausedByPageSize } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, LARGE_PAGE_LIMIT } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
@@ -12,7 +12,7 @@ import { MAX_REPEATS } from './walk-bounds.js';
  * Reads page 1 of a list whose order is not known. This is enough for a list with one page. For a longer
  * list, a read of all pages usually follows.
  */
-export async function readUnknownOrder(walk: HeadWalk): Promise<void> {
+export async function readInUnknownOrder(walk: HeadWalk): Promise<void> {
   const large = firstPageLimitOf(walk.plan) === LARGE_PAGE_LIMIT;
   const first = large ? await readLargeFirstPage(walk) : await readFirstPage(walk);
   await checkEndOfLargePage(walk, first);
@@ -23,7 +23,7 @@ export async function readUnknownOrder(walk: HeadWalk): Promise<void> {
     walk.order = seen.order;
     walk.hasMisplacedMessages ||= seen.hasMisplacedMessages;
     // If the whole list seems to be new although many messages are known, page 2 shows whether they were replaced.
-    const needsFurtherPages = mayMoreBeNew(walk, first) && (!showsAll || walk.plan.knowsMany);
+    const needsFurtherPages = mayNextPageHaveNewMessages(walk, first) && (!showsAll || walk.plan.knowsMany);
     if (!walk.plan.isFirst && needsFurtherPages) await readFurtherPages(walk, first);
     return;
   }

@@ -2,7 +2,7 @@
  * Maximum number of pages that a read of the newest messages reads in each direction from its first page. The limit
  * keeps a faulty upstream from blocking a poll. The remaining pages are read by a later read of older messages.
  */
-export const MAX_PAGES = 50;
+export const MAX_PAGES_PER_DIRECTION = 50;
 /** Max number of times that pages are read again because new messages appeared on them during the read. */
 export const MAX_REPEATS = 5;
 /** A read stops after this number of consecutive pages without a readable message. */

@@ -1,6 +1,6 @@
 import { type Logger, traceIdLogField } from '#platform';
 import type { UpstreamMessage } from '#upstream';
-import { type Match, matchMessagesToSends, type Undecided } from './message-match.js';
+import { type Match, matchMessagesToSends, type UndecidedMatch } from './message-match.js';
 import type { LookupReads } from '../ports.js';
 import { type BoundSend, boundSendOf, type RelayStore, type StateChange } from '../send/relay-store.js';
 import { transitionResult } from '../send/send-transitions.js';
@@ -171,7 +171,7 @@ export class MessageBinder {
    */
   private async markUndecidedSendsUnknown(
     sightings: Sightings,
-    undecided: readonly Undecided[],
+    undecided: readonly UndecidedMatch[],
   ): Promise<boolean> {
     const { account, contactId } = sightings;
     for (const { record, messages } of undecided) {

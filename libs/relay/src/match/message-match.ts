@@ -22,11 +22,11 @@ export interface MatchResult {
    */
   matches: Match[];
   /** Sends for which several messages match equally well. */
-  undecided: Undecided[];
+  undecided: UndecidedMatch[];
 }
 
 /** A send, and the messages that match it equally well, oldest first. */
-export interface Undecided {
+export interface UndecidedMatch {
   record: SendRecord;
   messages: UpstreamMessage[];
 }

@@ -20,7 +20,7 @@ const beginOutageScript = LuaScript.from(import.meta.url, 'lua/begin-outage.lua'
 
 const endOutageScript = LuaScript.from(import.meta.url, 'lua/end-outage.lua');
 
-const takeTurnScript = LuaScript.from(import.meta.url, 'lua/take-probe-turn.lua');
+const claimTurnScript = LuaScript.from(import.meta.url, 'lua/claim-probe-turn.lua');
 
 const returnTurnScript = LuaScript.from(import.meta.url, 'lua/return-probe-turn.lua');
 
@@ -107,8 +107,8 @@ export class RedisUpstreamHealth implements UpstreamHealth {
     await this.redis.del(outageKeys(this.keys(account)).forbidden);
   }
 
-  async takeProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn> {
-    const turn = await takeTurnScript.run(
+  async claimProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn> {
+    const turn = await claimTurnScript.run(
       this.redis,
       { upstream: this.keys(account)('upstream') },
       { lease: leaseMs },
@@ -117,7 +117,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   }
 
   /**
-   * Returns the time until {@link takeProbeTurn} must be called next, in milliseconds. During an outage: the time until
+   * Returns the time until {@link claimProbeTurn} must be called next, in milliseconds. During an outage: the time until
    * the next probe is due. If an outage has just ended: 0, so that the caller learns of the end. Otherwise: undefined.
    */
   async nextTurnInMs(account: string): Promise<number | undefined> {

@@ -18,7 +18,7 @@ export class UpstreamProbe {
    * @param lanes wakes the waiting lanes when the outage ends; absent if another process wakes the lanes
    */
   constructor(
-    private readonly health: Pick<UpstreamHealth, 'takeProbeTurn' | 'returnProbeTurn'>,
+    private readonly health: Pick<UpstreamHealth, 'claimProbeTurn' | 'returnProbeTurn'>,
     private readonly probe: (account: string) => Promise<void>,
     private readonly leaseMs: number,
     private readonly lanes?: { store: Pick<RelayStore, 'releaseWaitingLanes'>; jobs: RelayJobs },
@@ -29,10 +29,10 @@ export class UpstreamProbe {
    * @returns `recovered` if an outage has just ended
    */
   async run(account: string): Promise<ProbeTurn> {
-    let turn = await this.health.takeProbeTurn(account, this.leaseMs);
+    let turn = await this.health.claimProbeTurn(account, this.leaseMs);
     if (turn === 'probe') {
       if (!(await this.probeOrReturnTurn(account))) return 'nothing';
-      turn = await this.health.takeProbeTurn(account, this.leaseMs);
+      turn = await this.health.claimProbeTurn(account, this.leaseMs);
     }
     // Every process that notices the end of the outage wakes the lanes, because the process whose probe succeeded may
     // have died before it woke them.

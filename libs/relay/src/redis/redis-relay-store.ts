@@ -41,7 +41,7 @@ import type { IdempotencyKey, SendQuota } from '../send/send-service.js';
 import { storageLocationOfSend } from '../send/send-transitions.js';
 import {
   isAwaitingMessage,
-  isKeptAsUndecided,
+  hasLeftLaneWithUncertainOutcome,
   MAX_REDIS_CLOCK_STEP_MS,
   type SendOrder,
   type SendRecord,
@@ -162,7 +162,7 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
         run: redisRun ?? '',
         nonceBefore: before.step ?? '',
         expiresAt: expiryTimeToStore(next),
-        isUndecided: isKeptAsUndecided(after) ? 'undecided' : '',
+        isUndecided: hasLeftLaneWithUncertainOutcome(after) ? 'undecided' : '',
         rowsKept: this.rowsKept,
         rowCount: rowCategoryOfStatus(after.status),
         isOver: after.status === 'cancelled' ? 'over' : '',

@@ -3,7 +3,12 @@ import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import { messageBindingRedisHashField } from './redis-message-bindings.js';
 import { redisIndexKeysOfStoredSend, sendIndexRedisKeys } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
-import { boundMessagesOf, isKeptAsUndecided, type SendOrder, type SendRecord } from '../send/send-record.js';
+import {
+  boundMessagesOf,
+  hasLeftLaneWithUncertainOutcome,
+  type SendOrder,
+  type SendRecord,
+} from '../send/send-record.js';
 
 /** Maximum number of sends that one call examines or removes. */
 const MAX_TRIMMED = 500;
@@ -33,7 +38,7 @@ export async function trimFinishedSends(
   }
   if (ids.length === 0) return [];
   const found = await readSendRecords(redis, keys, ids);
-  const undecided = found.filter(({ state }) => isKeptAsUndecided(state));
+  const undecided = found.filter(({ state }) => hasLeftLaneWithUncertainOutcome(state));
   if (undecided.length > 0)
     await moveUndecidedScript.run(
       redis,
@@ -43,7 +48,7 @@ export async function trimFinishedSends(
         sends: undecided.flatMap(({ order, state }) => [order.id, state.revision]),
       },
     );
-  const records = found.filter(({ state }) => !isKeptAsUndecided(state));
+  const records = found.filter(({ state }) => !hasLeftLaneWithUncertainOutcome(state));
   const removed = (await trimSendsScript.run(
     redis,
     { finished: keys('finished'), confirms: keys('confirms'), claims: keys('claims'), ...rowRedisKeys(keys) },
@@ -81,7 +86,7 @@ export async function readExcessAcceptedAndUnknownSends(
   const records = await readSendRecords(redis, keys, ids);
   // The Redis set of accepted and unknown sends may also contain finished sends that an earlier build did not remove
   // from the set.
-  const undecided = records.filter(({ state }) => isKeptAsUndecided(state));
+  const undecided = records.filter(({ state }) => hasLeftLaneWithUncertainOutcome(state));
   const left = new Set(undecided.map(({ order }) => order.id));
   const finishedIds = ids.filter((id) => !left.has(id));
   if (finishedIds.length > 0) await redis.zrem(keys('sends', 'undecided'), ...finishedIds);

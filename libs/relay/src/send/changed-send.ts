@@ -2,7 +2,7 @@ import { uniqueString } from '#platform';
 import type { StateChange } from './relay-store.js';
 import { type SendRecord, type SendState, timeOfStatus } from './send-record.js';
 import {
-  type Edge,
+  type TransitionResult,
   InvalidTransitionError,
   possiblyAcceptedPostCountAfter,
   transitionResult,
@@ -17,7 +17,7 @@ export function changedSend(
   { order, state: before }: SendRecord,
   change: Pick<StateChange, 'transition' | 'state' | 'mayHaveLostPost' | 'name'>,
   now: number,
-): { event: Edge['event']; name: string; next: SendRecord } {
+): { event: TransitionResult['event']; name: string; next: SendRecord } {
   const { transition, state, mayHaveLostPost, name = uniqueString() } = change;
   const step = transitionResult(before.status, transition);
   if (step === undefined) throw new InvalidTransitionError(before.status, transition);

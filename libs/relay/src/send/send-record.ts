@@ -285,7 +285,7 @@ export function isMessageOfSendOverdue({ status, lookLeftMs, copies = 0, thenPos
 /**
  * True if the send has left its recipient's queue, but its outcome is not certain. Retention removes such sends last.
  */
-export function isKeptAsUndecided({ status, forgotten }: SendState): boolean {
+export function hasLeftLaneWithUncertainOutcome({ status, forgotten }: SendState): boolean {
   return (status === 'accepted' || status === 'unknown') && forgotten !== true;
 }
 

@@ -5,12 +5,12 @@ import { SEND_STATUSES, type SendStatus } from './send.js';
  * The result of a transition from one status of the state machine: the new status, and the event that is emitted, if
  * any.
  */
-export interface Edge {
+export interface TransitionResult {
   to: SendStatus;
   event?: EventTypeOf<'send'>;
 }
 
-type Edges = Readonly<Partial<Record<SendStatus, Edge>>>;
+type Edges = Readonly<Partial<Record<SendStatus, TransitionResult>>>;
 
 /**
  * The state machine of a send. For each transition: the statuses that allow it, the new status, and the event that is
@@ -102,7 +102,10 @@ export const SEND_TRANSITION_NAMES = Object.keys(EDGES) as TransitionName[];
  * Returns the new status and the event of a transition from this status, or undefined if the transition is invalid.
  * Pure function.
  */
-export function transitionResult(status: SendStatus, transition: TransitionName): Edge | undefined {
+export function transitionResult(
+  status: SendStatus,
+  transition: TransitionName,
+): TransitionResult | undefined {
   const edges: Edges = EDGES[transition];
   return edges[status];
 }
@@ -136,9 +139,9 @@ export function possiblyAcceptedPostCountAfter(transition: TransitionName, count
  * Where a send is stored: in the schedule until its `sendAt`, then in its recipient's queue (`lane`), and in the
  * archive after it has left the queue.
  */
-export type Location = 'schedule' | 'lane' | 'archive';
+export type SendStorageLocation = 'schedule' | 'lane' | 'archive';
 
-const LOCATIONS: Readonly<Record<SendStatus, Location>> = {
+const LOCATIONS: Readonly<Record<SendStatus, SendStorageLocation>> = {
   scheduled: 'schedule',
   queued: 'lane',
   relaying: 'lane',
@@ -153,12 +156,12 @@ const LOCATIONS: Readonly<Record<SendStatus, Location>> = {
 };
 
 /** Returns where a send with this status is stored. */
-export function storageLocationOfSend(status: SendStatus): Location {
+export function storageLocationOfSend(status: SendStatus): SendStorageLocation {
   return LOCATIONS[status];
 }
 
 function edges(statuses: readonly SendStatus[], to: SendStatus, event?: EventTypeOf<'send'>): Edges {
-  const edge: Edge = event === undefined ? { to } : { to, event };
+  const edge: TransitionResult = event === undefined ? { to } : { to, event };
   return Object.fromEntries(statuses.map((status) => [status, edge]));
 }
 

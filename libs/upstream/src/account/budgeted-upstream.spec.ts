@@ -86,7 +86,7 @@ const health: UpstreamHealth = {
     forbidden = 0;
     return written(undefined);
   },
-  takeProbeTurn: () => Promise.resolve('nothing'),
+  claimProbeTurn: () => Promise.resolve('nothing'),
   returnProbeTurn: () => Promise.resolve(),
   recordFailedProbe: (_, kind, reason) => {
     failedProbes.push(`${kind}: ${reason}`);

@@ -20,7 +20,7 @@ export interface Outage {
 }
 
 /**
- * What a caller of {@link UpstreamHealth.takeProbeTurn} must do for the account. `probe`: probe its upstream.
+ * What a caller of {@link UpstreamHealth.claimProbeTurn} must do for the account. `probe`: probe its upstream.
  * `recovered`: start the work that waited for the end of the outage. `nothing`: neither.
  */
 export type ProbeTurn = 'probe' | 'recovered' | 'nothing';
@@ -75,7 +75,7 @@ export interface UpstreamHealth {
    * @param leaseMs time in milliseconds after which another caller may probe, if this probe has no result by
    * then
    */
-  takeProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn>;
+  claimProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn>;
 
   /** Gives back the turn of a caller that makes no probe after all. The next probe is due in `inMs` milliseconds. */
   returnProbeTurn(account: string, inMs: number): Promise<void>;

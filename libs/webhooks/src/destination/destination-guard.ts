@@ -3,7 +3,7 @@ import type { Network } from '#platform';
 import { ForbiddenDestinationError } from '../endpoint/endpoint.js';
 
 /** A parsed IPv4 or IPv6 address. */
-export type Address = ReturnType<typeof ipaddr.process>;
+export type IpAddress = ReturnType<typeof ipaddr.process>;
 
 const REMEDY = 'to allow your own subscriber, add its network to WEBHOOK_ALLOW_NETWORKS';
 
@@ -55,12 +55,12 @@ export class DestinationGuard {
     }
   }
 
-  private isAllowed(address: Address): boolean {
+  private isAllowed(address: IpAddress): boolean {
     return this.allowed.some((network) => isWithin(address, network));
   }
 }
 
-function parseAddress(text: string): Address | undefined {
+function parseAddress(text: string): IpAddress | undefined {
   try {
     return ipaddr.process(text);
   } catch {
@@ -69,7 +69,7 @@ function parseAddress(text: string): Address | undefined {
 }
 
 /** Describes why an address is not public. Returns undefined for a public address. */
-function localKindOf(address: Address): string | undefined {
+function localKindOf(address: IpAddress): string | undefined {
   if (METADATA.has(address.toString())) return 'a metadata service';
   if (address instanceof ipaddr.IPv4) {
     const range = address.range();
@@ -85,7 +85,7 @@ function localKindOf(address: Address): string | undefined {
   return isWithin(address, GLOBAL_UNICAST) ? undefined : 'not public (reserved)';
 }
 
-function embeddedIn(address: ipaddr.IPv6): Address[] {
+function embeddedIn(address: ipaddr.IPv6): IpAddress[] {
   const bytes = address.toByteArray();
   return EMBEDDINGS.filter(({ network }) => isWithin(address, network)).flatMap(({ at, inverted }) =>
     at.map((first) =>
@@ -94,6 +94,6 @@ function embeddedIn(address: ipaddr.IPv6): Address[] {
   );
 }
 
-function isWithin(address: Address, [base, bits]: Network): boolean {
+function isWithin(address: IpAddress, [base, bits]: Network): boolean {
   return address.kind() === base.kind() && address.match(base, bits);
 }

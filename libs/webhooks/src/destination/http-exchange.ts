@@ -10,7 +10,7 @@ export const MAX_EXCERPT_BYTES = 1_024;
 const NO_CONTENT = 204;
 
 /** Called once when an exchange has ended. */
-export type ExchangeEnd = (reply: DeliveryReply) => void;
+export type OnExchangeEnd = (reply: DeliveryReply) => void;
 
 /**
  * Handles undici's callbacks for one request and its reply. Undici's usual API, with a stream for each reply and an
@@ -30,7 +30,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   /** @param timeoutMs time for the whole exchange, in milliseconds */
   constructor(
     private readonly timeoutMs: number,
-    private readonly onEnd: ExchangeEnd,
+    private readonly onEnd: OnExchangeEnd,
   ) {
     this.limit = new TimeLimit(timeoutMs);
     this.deadline = setTimeout(() => {

@@ -16,7 +16,7 @@ import type { EndpointStore } from '../endpoint/endpoint-store.js';
 const MAX_EVENTS_BEGUN_HERE = 20;
 
 /** Starts deliveries in this process, which is faster and cheaper than a wake-up job for another process. */
-export interface OwnDeliveries {
+export interface LocalDeliveryStarter {
   runner: Pick<DeliveryRunner, 'tryWork'>;
   /**
    * Schedules a check for due deliveries, in case this process ends before it has attempted the deliveries that it
@@ -35,7 +35,7 @@ export class EventDispatcher {
     private readonly jobs: DeliveryJobs,
     private readonly logger: Logger,
     private readonly recent?: Pick<RecentEventCache, 'add'>,
-    private readonly own?: OwnDeliveries,
+    private readonly own?: LocalDeliveryStarter,
   ) {
     this.indexes = new EndpointIndexCache(endpoints);
   }

@@ -9,7 +9,7 @@ import { WebhookStateConflictError } from '../endpoint/webhook-state-conflict.js
 const MAX_SECRETS = 5;
 
 /** Result of a secret rotation. */
-export interface Rotation {
+export interface SecretRotationResult {
   /** The new secret, which starts with `whsec_`. From now on, deliveries are signed with it. */
   secret: string;
   /** When the last of the previous secrets expires, as an ISO 8601 time. */
@@ -36,7 +36,11 @@ export class EndpointSecretManager {
    * Returns undefined if the endpoint does not exist.
    * @throws {WebhookStateConflictError} if the endpoint would have too many valid secrets
    */
-  async rotate(account: string, id: string, overlapSeconds: number): Promise<Rotation | undefined> {
+  async rotate(
+    account: string,
+    id: string,
+    overlapSeconds: number,
+  ): Promise<SecretRotationResult | undefined> {
     const secret = generateSigningSecret();
     const sealed = this.cipher.encrypt(secret, id);
     const end = this.clock.now() + overlapSeconds * 1000;

@@ -2,7 +2,7 @@ import type { ListedContacts } from './listed-contacts.js';
 import type { UnreadableElementHistory } from './unreadable-elements.js';
 
 /** Snapshot of an account's contact list. */
-export interface KnownContacts {
+export interface ContactListSnapshot {
   /**
    * Number that increases with every commit that changes the contact list. The result of a read is not committed
    * if the version changed after the read started.
