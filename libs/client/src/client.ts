@@ -68,7 +68,7 @@ export interface DeliveryFilter extends CallOptions {
 export interface WaitOptions extends CallOptions {
   /**
    * How long {@link Tidings.waitFor} waits for a send to reach the status before it throws an error, in milliseconds.
-   * The last time that the send is read may take one second more. Default: 300,000.
+   * The last read of the send may end up to one second later. Default: 300,000.
    */
   timeoutMs?: number;
 }
@@ -257,7 +257,7 @@ export class Tidings {
       }
       if ((isLast || limit.aborted) && send !== undefined)
         throw new SendStatusNotReachedError(send, status, `${timeoutMs} ms have passed`);
-      // The last read is at the end of the time, and not up to one wait earlier.
+      // The last wait ends at the deadline, so that the send is read once more at the deadline.
       await pause(Math.min(waitMs, Math.max(Math.ceil(deadline - performance.now()), 0)), signal);
     }
   }
@@ -385,7 +385,7 @@ function contactsIn(reply: unknown): readonly Contact[] {
 }
 
 /**
- * Returns the answer to `request` with its type, once it is known to come from the gateway.
+ * Checks that an answer to `request` comes from a Tidings gateway, and returns the answer with its type.
  * @param field a field that each answer to this request has
  * @throws {TidingsConnectionError} if the field is missing, which means that another service has answered
  */

@@ -62,7 +62,7 @@ export interface SendUpdate {
  * after every 15 seconds without an event.
  */
 const SILENCE_MS = 45_000;
-/** If a connection lasted at least this long, in milliseconds, its end does not count as another failure. */
+/** If a connection lasted at least this long, in milliseconds, its end resets the number of successive failures. */
 const LASTING_MS = 15_000;
 /** Maximum length of one event on the stream, in characters. */
 const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
@@ -126,7 +126,7 @@ export class EventStream implements AsyncIterable<Event> {
           // After an abort, further events that have already arrived are not returned.
           if (isAborted(signal)) return;
           this.retryMs = retryMs ?? this.retryMs;
-          // Each stream begins with a position, so that a position alone does not show that streams work.
+          // A position does not reset the failures: each stream begins with one, even a stream that is closed at once.
           if (data !== undefined) failures = -1;
           if (id === undefined) {
             if (data !== undefined) this.options.onLiveChange?.({ type, data } as LiveChange);
@@ -199,7 +199,7 @@ export class EventStream implements AsyncIterable<Event> {
         const blocks = text.split('\n\n');
         text = blocks.pop() ?? '';
         if (text.length > MAX_BLOCK_LENGTH)
-          throw new TidingsConnectionError('the event stream has no end of an event');
+          throw new TidingsConnectionError('an event on the event stream is too long');
         for (const block of blocks) {
           const entry = parseBlock(block);
           if (entry !== undefined) yield entry;

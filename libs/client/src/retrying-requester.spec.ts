@@ -71,8 +71,8 @@ describe('a request without an answer', () => {
       new TypeError('fetch failed', { cause: Object.assign(new Error(''), { code: 'ECONNREFUSED' }) }),
       'ECONNREFUSED',
     ],
-    ['a browser, which says no more', new TypeError('Failed to fetch'), 'Failed to fetch'],
-  ])('fails with an error that says where no answer came from, and why: %s', async (_, error, why) => {
+    ['a browser, which reports no reason', new TypeError('Failed to fetch'), 'Failed to fetch'],
+  ])('fails with an error that says which gateway did not answer, and why: %s', async (_, error, why) => {
     const unreachable = clientWith({
       ...{ baseUrl: 'https://tidings.internal:8443/prefix/', maxRetries: 0 },
       fetch: () => Promise.reject(error),
@@ -136,12 +136,15 @@ describe('a send by the client library', () => {
     ['an attempt without an answer', reset, 404],
     ['an attempt that got 503', status(503), 401],
     ['an answer that is not the gateway’s', status(429, { 'Retry-After': '0' }), 408],
-  ])('that is rejected after %s fails with an error: the send may be stored', async (_, fault, last) => {
-    answers = [fault, status(last)];
-    await expect(tidings.send(SEND)).rejects.toMatchObject({ status: last, mayHaveBeenExecuted: true });
-  });
+  ])(
+    'that is rejected after %s fails with an error that says that the send may be stored',
+    async (_, fault, last) => {
+      answers = [fault, status(last)];
+      await expect(tidings.send(SEND)).rejects.toMatchObject({ status: last, mayHaveBeenExecuted: true });
+    },
+  );
 
-  it('that is rejected at every attempt fails with an error: the send is not stored', async () => {
+  it('that is rejected at every attempt fails with an error that says that the send is not stored', async () => {
     answers = [problem(429, 'rate_limited', { 'Retry-After': '0' }), problem(400, 'validation_failed')];
     await expect(tidings.send(SEND)).rejects.toMatchObject({ status: 400, mayHaveBeenExecuted: false });
   });
@@ -284,8 +287,9 @@ describe('an event stream', () => {
 
 describe('an event stream that has ended', () => {
   /**
-   * Follows events until some streams with this text were opened. They are closed, or their connections break. Returns
-   * the times between their starts.
+   * Follows events until the given number of streams was opened. The server sends the text on each stream, then closes
+   * the stream, or breaks the connection if `breaks` is true. Returns the times between the starts of successive
+   * streams, in milliseconds.
    */
   async function pausesBetween(streams: number, text: string, breaks = false): Promise<number[]> {
     const abort = new AbortController();
@@ -313,9 +317,9 @@ describe('an event stream that has ended', () => {
     },
   );
 
-  it('is opened again after a longer time each time if it contained no event, only a position', async () => {
+  it('is opened again after a wait that grows each time if the stream contained no event, only a position', async () => {
     const [first = 0, second = 0, third = 0] = await pausesBetween(4, 'id: c1\n\n');
-    // The bounds of the random waits before the first three retries, less the inaccuracy of a timer.
+    // The lower bounds of the random waits before the first three retries, minus 5 ms because timers are inaccurate.
     expect(first).toBeGreaterThan(120);
     expect(second).toBeGreaterThan(245);
     expect(third).toBeGreaterThan(495);
@@ -327,7 +331,7 @@ describe('waiting for the status of a send', () => {
     const began = performance.now();
     answers = [
       (_, response) => {
-        // Without a read at the end, the last one is at 938 ms at the latest.
+        // Without a read at the end of the time limit, the last read would be after about 1,190 ms.
         const status = performance.now() - began < 1_450 ? 'accepted' : 'delivered';
         response.end(JSON.stringify({ id: 'snd_1', status }));
       },
@@ -422,7 +426,7 @@ describe('the client library', () => {
       .map((symbol): unknown => Reflect.get(signal, symbol))
       .filter((value) => value instanceof Set || value instanceof Map)
       .filter(({ size }) => size > 0);
-    // In Node.js, one map contains the types of events that somebody listened to.
+    // In Node.js, one map contains the event types for which listeners were added.
     expect(kept.length).toBeLessThanOrEqual(1);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });

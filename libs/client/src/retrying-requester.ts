@@ -179,7 +179,7 @@ export class RetryingRequester {
 /**
  * Checks headers before they are sent. The error of `fetch` would quote a secret, and look like a request without an
  * answer.
- * @param subject what the message of the error is about
+ * @param subject subject of the error message, for example `The API key`
  * @throws {TypeError}
  */
 export function assertHeaders(subject: string, headers: Readonly<Record<string, string>>): void {
@@ -269,7 +269,10 @@ async function succeeded(response: Response): Promise<Response> {
   throw new TidingsError(response.status, problem, Number.isFinite(seconds) ? seconds * 1_000 : undefined);
 }
 
-/** Says why there is no answer. `fetch` of Node.js has the reason in its cause, at times only as a code. */
+/**
+ * Returns the reason why there is no answer. In Node.js, the error of `fetch` contains the reason in `cause`, in some
+ * cases only as `cause.code`.
+ */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -1,4 +1,4 @@
-/** Longest delay that a JavaScript timer supports, in milliseconds. A longer one ends after 1 ms. */
+/** Longest delay that a JavaScript timer supports, in milliseconds. A timer with a longer delay ends after 1 ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
@@ -11,7 +11,7 @@ export class TimeLimit {
   private readonly timer: ReturnType<typeof setTimeout>;
 
   /**
-   * @param ms time limit in milliseconds; `Infinity` is about 25 days
+   * @param ms time limit in milliseconds, at most about 25 days; a longer limit, such as `Infinity`, is shortened to this
    * @param message message of the error with which the signal aborts after the time limit
    * @param other the other signal
    */

@@ -1,6 +1,9 @@
 import type { Event, Send } from './api-types.js';
 
-/** Every status of a send, in the order in which a send goes through them. A missing or unknown one is a type error. */
+/**
+ * Every status of a send: first the statuses of a send that succeeds, in their order, then the others. A missing or an
+ * unknown status is a type error.
+ */
 const IS_SEND_STATUS = {
   scheduled: true,
   queued: true,
@@ -15,7 +18,7 @@ const IS_SEND_STATUS = {
   cancelled: true,
 } satisfies Record<Send['status'], true>;
 
-/** Every event type. A missing or unknown one is a type error. */
+/** Every event type. A missing or an unknown type is a type error. */
 const IS_EVENT_TYPE = {
   'message.received': true,
   'message.sent': true,
@@ -42,8 +45,8 @@ const IS_EVENT_TYPE = {
   'webhook.test': true,
 } satisfies Record<Event['type'], true>;
 
-/** The statuses of a send, in the order in which a send goes through them. */
+/** Every status of a send: first the statuses of a send that succeeds, in their order, then the others. */
 export const SEND_STATUSES = Object.keys(IS_SEND_STATUS) as readonly Send['status'][];
 
-/** The types of the events that are stored. A newer gateway may emit further ones. */
+/** The types of all stored events. A newer gateway may emit events of further types. */
 export const EVENT_TYPES = Object.keys(IS_EVENT_TYPE) as readonly Event['type'][];

@@ -31,8 +31,9 @@ export interface VerificationOptions {
  * ```
  * @param body the body exactly as it was received, not parsed and serialized again
  * @param headers headers of the request, in any letter case
- * @param secrets the signing secret of the webhook (`whsec_…`), or several during a rotation
+ * @param secrets the signing secret of the webhook (`whsec_…`), or several secrets during a rotation
  * @throws {WebhookVerificationError}
+ * @throws {TypeError} if a secret does not have the form of a signing secret
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
@@ -131,7 +132,9 @@ type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 async function keyOf(secret: string): Promise<HmacKey> {
   const bytes = secret.startsWith(SECRET_PREFIX) ? bytesOf(secret.slice(SECRET_PREFIX.length)) : undefined;
   if (bytes === undefined || bytes.length === 0)
-    throw new TypeError('a webhook secret must be `whsec_` and base64, as the gateway returns it');
+    throw new TypeError(
+      'a webhook secret must be `whsec_` followed by base64 text, as returned by the gateway',
+    );
   return await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, [
     'sign',
     'verify',

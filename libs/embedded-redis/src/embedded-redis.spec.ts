@@ -12,8 +12,8 @@ import { findFreePort } from './free-port.js';
 import { redisUrl, redisConfiguration } from './settings.js';
 
 /**
- * Returns a program that answers like a Redis server which loads its data for some time, then misses one check, and
- * then is ready.
+ * Returns a program that answers like a Redis server: it loads its data for `loadsForMs` milliseconds, then closes one
+ * connection without an answer, and is ready after that.
  */
 const loadingServer = (loadsForMs: number): string => `#!/usr/bin/env node
 const { createServer } = require('node:net');
@@ -71,7 +71,7 @@ async function using<T>(url: string, ask: (client: Redis) => Promise<T>): Promis
 async function until(ask: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!(await ask())) {
-    if (performance.now() > deadline) throw new Error('it never came true');
+    if (performance.now() > deadline) throw new Error('the check did not return true within 10 s');
     await pause(20);
   }
 }
@@ -186,7 +186,7 @@ describe('an embedded Redis', () => {
     await expect(starting).rejects.toThrow('stopped by the user');
   });
 
-  it('may miss a check after it has loaded its data for longer than the time in which it must answer', async () => {
+  it('starts even if it misses one check after it has loaded its data for longer than `answerWithinMs`', async () => {
     const binary = join(directory, 'redis-server');
     const answerWithinMs = 8_000;
     await writeFile(binary, loadingServer(answerWithinMs + 100), { mode: 0o755 });

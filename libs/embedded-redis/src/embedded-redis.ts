@@ -14,7 +14,10 @@ import { type RedisExit, type ServerProcess, startRedisServerProcess } from './s
 import { RedisCredentialsFile } from './redis-credentials-file.js';
 import { redisUrl, type Credentials, redisConfiguration } from './settings.js';
 
-/** Time in which a starting server must answer, and answer again while it loads its data. */
+/**
+ * Maximum time without an answer of a starting server, in milliseconds. An answer that the server is still loading its
+ * data begins this time again.
+ */
 const ANSWER_WITHIN_MS = 15_000;
 const LOADED_WITHIN_MS = 30 * 60_000;
 const SHUT_DOWN_WITHIN_MS = 15_000;
@@ -31,7 +34,7 @@ export interface EmbeddedRedisOptions {
   binary?: string;
   /** Called with every line of the server's output. */
   log?: (line: string) => void;
-  /** Stops the start, which then rejects. */
+  /** If this signal is aborted, the start is stopped, and the promise rejects. */
   signal?: AbortSignal;
   /** Time in which a starting server must answer, in milliseconds. Meant for tests only. */
   answerWithinMs?: number;
@@ -52,7 +55,7 @@ export interface EmbeddedRedis {
   kill(signal: NodeJS.Signals): void;
   /**
    * Stops the server, then starts it again with the same address and data.
-   * @param signal stops the start, which then rejects
+   * @param signal if aborted, the start is stopped, and the promise rejects
    */
   restart(signal?: AbortSignal): Promise<void>;
 }
@@ -174,7 +177,7 @@ async function endFormerServer(credentialsFile: RedisCredentialsFile, directory:
   ]);
 }
 
-/** What is the same at every start of a server. */
+/** Settings that are the same at every start of a server, in contrast to its credentials. */
 interface ServerSettings {
   program: string;
   directory: string;

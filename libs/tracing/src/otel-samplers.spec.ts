@@ -7,7 +7,10 @@ import { createSampler } from './otel-samplers.js';
 const LOW = '00000000000000000000000000000001';
 const HIGH = '00ffffff0000000000ffffffffffffff';
 
-/** True if the sampler records a span of the trace, whose parent is recorded, not recorded or absent. */
+/**
+ * Returns true if the sampler records a span of the trace. `parent` is true if the span's parent is recorded, false if
+ * it is not recorded, and undefined if the span has no parent.
+ */
 function records(name: SamplerName, ratio: number, traceId: string, parent?: boolean): boolean {
   const context =
     parent === undefined

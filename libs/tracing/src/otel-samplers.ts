@@ -22,6 +22,6 @@ const PARENT_BASED = 'parentbased_';
 export function createSampler(name: SamplerName, ratio: number): Sampler {
   const isParentBased = name.startsWith(PARENT_BASED);
   const root = ROOTS[isParentBased ? name.slice(PARENT_BASED.length) : name]?.(ratio);
-  if (root === undefined) throw new Error(`there is no sampler ${name}`);
+  if (root === undefined) throw new Error(`unknown sampler: ${name}`);
   return isParentBased ? new ParentBasedSampler({ root }) : root;
 }

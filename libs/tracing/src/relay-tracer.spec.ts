@@ -26,7 +26,7 @@ async function spansOf(...transitions: StateChange['transition'][]): Promise<str
 }
 
 describe('the trace of a send', () => {
-  it('has one span for a look-up, although the begin and the end of the look-up are stored', async () => {
+  it('has one span for a look-up, although the start and the end of the look-up are two transitions', async () => {
     expect(await spansOf('lookup_begun', 'search_continued')).toEqual(['send look-up']);
   });
 
