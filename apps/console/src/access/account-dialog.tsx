@@ -10,7 +10,7 @@ import { type Rejection, rejectionOf } from '../kit/rejection.js';
 import { type AccountDraft, changesBetween, draftOf, faultsOf } from './account-draft.js';
 
 interface AccountDialogProps {
-  /** The account to change. Absent for a new one. */
+  /** The account to change. Absent if a new account is added. */
   account?: Account;
   onClose: () => void;
   onDone: () => void;
@@ -73,7 +73,7 @@ export function AccountDialog({ account, onClose, onDone }: AccountDialogProps):
             label="Account"
             value={draft.id}
             fault={faults['id']}
-            hint="Its name in Tidings, for example sales. It cannot be changed later."
+            hint="Name of the account in Tidings, for example sales. It cannot be changed later."
             onInput={(id) => {
               set({ id });
             }}
@@ -97,8 +97,8 @@ export function AccountDialog({ account, onClose, onDone }: AccountDialogProps):
           fault={faults['apiKey']}
           hint={
             account === undefined
-              ? 'It is stored encrypted and never shown again.'
-              : 'Leave this empty to keep the present one.'
+              ? 'The API key is stored encrypted and is never shown again.'
+              : 'Leave this empty to keep the present API key.'
           }
           onInput={(apiKey) => {
             set({ apiKey });

@@ -9,7 +9,7 @@ const ACCOUNT = {
   polling: true,
 } as Account;
 
-it('a change of an account contains only the settings that the reader changed', () => {
+it('a change of an account contains only the settings that the user changed', () => {
   const before = draftOf(ACCOUNT);
   expect(changesBetween(before, before)).toEqual({});
   expect(changesBetween(before, { ...before, polling: false })).toEqual({ polling: false });

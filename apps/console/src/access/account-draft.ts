@@ -1,7 +1,7 @@
 import type { Account } from '#client';
 import type { Faults } from '../kit/rejection.js';
 
-/** An account as a form edits it: texts as the reader types them. */
+/** An account as a form edits it: texts as the user types them. */
 export interface AccountDraft {
   id: string;
   baseUrl: string;

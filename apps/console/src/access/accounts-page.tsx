@@ -110,7 +110,9 @@ export function AccountsPage(): JSX.Element {
       {opened?.kind === 'new' && (
         <AccountDialog
           onClose={close}
-          onDone={() => void changed('The account is added. Its contacts are read now.')}
+          onDone={() =>
+            void changed('The account is added. If polling is on, Tidings now reads its contacts.')
+          }
         />
       )}
       {opened?.kind === 'change' && (

@@ -21,7 +21,10 @@ const SCOPES: readonly { scope: Scope; text: string }[] = [
   { scope: 'messages:read', text: 'read sends, contacts, messages and conversations' },
   { scope: 'events:read', text: 'read and follow events' },
   { scope: 'webhooks:manage', text: 'manage webhooks and their deliveries' },
-  { scope: 'admin', text: 'manage accounts and API keys, read status and audit log' },
+  {
+    scope: 'admin',
+    text: 'manage API keys, read status and audit log; in the account default, also manage accounts',
+  },
 ];
 const FIELDS = ['name', 'account', 'scopes', 'expiresAt'];
 const NO_REJECTION: Rejection = { faults: {}, other: undefined };
@@ -103,7 +106,7 @@ export function ApiKeyDialog({ accounts, initialAccount, onClose, onDone }: ApiK
           value={expiry}
           onInput={setExpiry}
           fault={faults['expiresAt']}
-          hint="In your time zone. Empty: the key does not expire."
+          hint="In your time zone. If this is empty, the API key does not expire."
         />
         <footer>
           <Button isBusy={isBusy} onClick={onClose}>

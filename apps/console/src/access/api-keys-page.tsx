@@ -78,7 +78,9 @@ export function ApiKeysPage(): JSX.Element {
         {({ apiKeys }) =>
           apiKeys.length === 0 ? (
             <Empty title="This account has no API key.">
-              <p>Create one for each service that uses Tidings, with the scopes that it needs.</p>
+              <p>
+                Create an API key for each service that uses Tidings, with the scopes that the service needs.
+              </p>
             </Empty>
           ) : (
             <Table
@@ -154,8 +156,8 @@ export function ApiKeysPage(): JSX.Element {
           }}
         >
           <p>
-            Every gateway refuses its next request, and that of its tokens and sessions. This cannot be
-            undone: the services that use the key need a new one.
+            Every gateway refuses further requests with this API key, and with the tokens and sessions that it
+            created. This cannot be undone: the services that use the API key need a new one.
           </p>
           {revoked.id === keyId && (
             <p class="notice warn">You are signed in with this API key. Revoking it signs you out.</p>

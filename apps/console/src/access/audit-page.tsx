@@ -36,8 +36,11 @@ export function AuditPage(): JSX.Element {
         {({ pages }) => {
           const rows = pages.flatMap((page) => page.entries);
           return rows.length === 0 ? (
-            <Empty title="Nothing was changed yet.">
-              <p>Changes of accounts, API keys, webhooks and sends appear here, for 90 days.</p>
+            <Empty title="The audit log has no entries yet.">
+              <p>
+                Changes of accounts, API keys, sessions, tokens, webhooks and sends appear here. An entry is
+                kept for at most 90 days.
+              </p>
             </Empty>
           ) : (
             <Table
@@ -68,7 +71,7 @@ export function AuditPage(): JSX.Element {
   );
 }
 
-/** Returns what an action was about, with a link if the console has a page for it. */
+/** Returns the object of an action, with a link if the console has a page for the object. */
 function subjectOf({ action, subject, subjects }: AuditEntry): ComponentChildren {
   if (subject === null) return `${subjects?.length ?? 0} sends`;
   if (action.startsWith('webhook.') && action !== 'webhook.removed')

@@ -13,7 +13,7 @@ const created = (id: string): CreatedApiKey => ({
   key: `secret of ${id}`,
 });
 
-it('a new API key is kept until it is stored, for the sign-in that created it', () => {
+it('a new API key is kept for the sign-in that created it, until the user confirms that the key is stored', () => {
   const keys = new NewApiKeys();
   for (const id of ['first', 'second']) keys.add('key_1', created(id));
   expect(keys.of('key_1')).toEqual([created('first'), created('second')]);
@@ -22,7 +22,7 @@ it('a new API key is kept until it is stored, for the sign-in that created it', 
   expect(keys.of('key_1')).toEqual([created('second')]);
 });
 
-it('a sign-out drops the new API keys of its sign-in only', () => {
+it('a sign-out removes only the new API keys of the sign-in that ends', () => {
   const keys = new NewApiKeys();
   for (const signInId of ['key_1', 'key_2']) keys.add(signInId, created('first'));
   keys.forget('key_1');

@@ -3,7 +3,7 @@ import type { CreatedApiKey } from '#client';
 type State = ReadonlyMap<string, readonly CreatedApiKey[]>;
 
 /**
- * API keys that were just created, and that the reader has not stored yet. The gateway does not show them again. They
+ * API keys that were just created, and that the user has not stored yet. The gateway does not show them again. They
  * are kept until the tab is closed or reloaded, even after a session has ended.
  */
 export class NewApiKeys {
