@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { TidingsError } from '#client';
 import { Api } from './api.js';
 
-/** What the browser has, and the class uses. */
+/** Globals of the browser that the class uses. */
 const NAMES = ['location', 'fetch'] as const;
 const before = NAMES.map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)] as const);
 
@@ -39,7 +39,7 @@ it('the console reads why the gateway is not available, although the gateway ans
 
 it('any other answer with status 503 is an error', async () => {
   for (const body of ['{"code":"unavailable"}', '<html></html>', 'null']) {
-    // Too long to wait for, so that it is not retried.
+    // The client does not retry, because the wait in `Retry-After` is longer than its maximum.
     answer = () => new Response(body, { status: 503, headers: { 'Retry-After': '600' } });
     await expect(api.get('/health/ready')).rejects.toThrow(TidingsError);
   }

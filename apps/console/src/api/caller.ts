@@ -1,7 +1,7 @@
 import { type Caller, Tidings } from '#client';
 import { type Credential, headersOf } from '../sign-in/credential.js';
 
-/** What an API key may permit. */
+/** A right that an API key can have. */
 export type Scope = Caller['scopes'][number];
 
 /**

@@ -12,7 +12,7 @@ interface Connection {
 }
 
 let connections: Connection[];
-/** Statuses of the next answers. Without one, the gateway accepts. */
+/** Statuses with which the next requests are rejected. If the list is empty, the gateway accepts a request. */
 let rejections: number[];
 let live: LiveEvents;
 
@@ -52,7 +52,7 @@ afterEach(() => {
 
 const settle = (): Promise<void> => jest.advanceTimersByTimeAsync(60);
 
-/** Waits until the state is reached, however many turns the streams need for it. */
+/** Waits until the state is reached. The streams may need many microtasks for it. */
 async function reached(state: LiveState): Promise<void> {
   for (let turn = 0; turn < 10_000 && live.snapshot !== state; turn += 1) await Promise.resolve();
   expect(live.snapshot).toBe(state);
@@ -119,7 +119,7 @@ describe('the live events of the console', () => {
     await settle();
     for (let n = 0; n < 5; n += 1) await jest.advanceTimersByTimeAsync(15_000);
     expect(add.mock.calls.length).toBeGreaterThan(5);
-    // That of the current wait is left.
+    // Only the listener of the current wait is not removed yet.
     expect(remove).toHaveBeenCalledTimes(add.mock.calls.length - 1);
     add.mockRestore();
     remove.mockRestore();
@@ -141,7 +141,7 @@ describe('the live events of the console', () => {
     live.resume();
     await settle();
     expect(connections.map(({ after }) => after)).toEqual(['now', '7']);
-    // What is not stored may have changed meanwhile.
+    // Changes that the gateway does not store may have been missed during the pause.
     expect(onGap).toHaveBeenCalledTimes(3);
   });
 });

@@ -9,9 +9,9 @@ export interface LiveListener {
   /** Called with each change that the gateway does not store. */
   onChange?: (change: LiveChange) => void;
   /**
-   * Called when changes may have been missed, so that the part reads again what it shows. Changes may be missed
-   * before the first connection opens, and after a lost connection: then those that the gateway does not store.
-   * Stored events are missed only if the connection was lost for longer than they are kept.
+   * Called when the listener may have missed changes, so that it reads its data again: when the first connection
+   * opens, and when a connection opens again if `types` contains changes that the gateway does not store. Stored
+   * events are missed only if there was no connection for longer than the gateway keeps the events.
    */
   onGap?: () => void;
 }
@@ -109,7 +109,7 @@ export class LiveEvents {
       return;
     }
     const wanted = [...new Set([...this.listeners].flatMap(({ types }) => types))].sort();
-    // The gateway accepts no more patterns. So all events are requested, and all changes that it does not store.
+    // The gateway accepts at most MAX_TYPES patterns. If there are more, all events and changes are requested.
     const types = wanted.length > MAX_TYPES || wanted.includes('*') ? ['*', ...NOT_STORED] : wanted;
     const text = types.join(',');
     if (text === this.types && this.connection !== undefined) return;

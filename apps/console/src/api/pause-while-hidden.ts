@@ -6,7 +6,7 @@ const HIDDEN_MS = 10_000;
 /**
  * Closes the stream while the page is hidden. Over HTTP/1.1, browsers open only six connections to a host, for all
  * tabs together: six hidden tabs would block every request.
- * @returns a function that ends this
+ * @returns a function that stops watching whether the page is hidden
  */
 export function pauseWhileHidden(
   page: Pick<Document, 'hidden' | 'addEventListener' | 'removeEventListener'>,

@@ -12,7 +12,7 @@ import { useEffect } from 'preact/hooks';
 import { type Api, useApi } from './api.js';
 import type { LiveListener } from './live-events.js';
 
-/** Parameters of a read. Empty ones are left out. */
+/** Parameters of a read. Empty parameters are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** A page of a list of the API. */
@@ -51,7 +51,7 @@ export function useRead<T>(path: string, query: Query = {}, options: ReadOptions
   });
 }
 
-/** Reads a list page by page: `fetchNextPage` reads on. */
+/** Reads a list page by page: `fetchNextPage` reads the next page. */
 export function usePages<Page extends ListPage>(
   path: string,
   query: Query = {},
@@ -68,14 +68,14 @@ export function usePages<Page extends ListPage>(
   });
 }
 
-/** Returns a function that reads the shown data of these paths, and of paths below them, again. */
+/** Returns a function that reads again the shown data of the given paths, and of the paths below them. */
 export function useRefresh(): (...paths: string[]) => Promise<void> {
   const client = useQueryClient();
   const api = useApi();
   return (...paths) => refresh(client, api.signIn.id, paths);
 }
 
-/** Reads the shown data of these paths, and of paths below them, again for one sign-in. */
+/** Reads again, for one sign-in, the shown data of the given paths and of the paths below them. */
 export async function refresh(
   client: QueryClient,
   signInId: string,
