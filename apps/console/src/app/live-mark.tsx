@@ -9,11 +9,12 @@ const TEXTS: Readonly<Record<LiveState, { text: string; title: string }>> = {
   lost: {
     text: 'Reconnecting …',
     title:
-      'The connection to the gateway is lost. What you see may be old. The console tries again by itself.',
+      'The connection to the gateway is lost. The page may be out of date. The console reconnects automatically.',
   },
   off: {
     text: 'Not live',
-    title: 'The API key may not read events (events:read), so changes appear only on a reload.',
+    title:
+      'The API key may not read events (events:read), so changes may appear late, or only after a reload.',
   },
 };
 

@@ -17,7 +17,7 @@ import { applyTheme, currentTheme, type Theme } from './theme.js';
 
 const ADD = 'add';
 
-/** The frame around each page: the navigation, the account, and settings of the reader. */
+/** The frame around each page: the navigation, the account, and settings of the user. */
 export function Shell(props: {
   signIns: SignIns;
   onAdd: () => void;
@@ -117,7 +117,7 @@ function AccountChoice({ signIns, onAdd }: { signIns: SignIns; onAdd: () => void
         keptDrafts.forget(current.id);
         newApiKeys.forget(current.id);
       }
-      // The objects on the page belong to the other account.
+      // The objects on the page belong to the previous account.
       if (isLeft) route(BASE);
     } catch (error) {
       toasts.fail(error);
@@ -142,7 +142,7 @@ function AccountChoice({ signIns, onAdd }: { signIns: SignIns; onAdd: () => void
             return;
           }
           signIns.switchTo(value);
-          // The objects on the page belong to the other account.
+          // The objects on the page belong to the previous account.
           route(BASE);
         }}
       >

@@ -9,7 +9,7 @@ import { PLACES } from './places.js';
 /** Time within which the second key of a shortcut must follow, in milliseconds. */
 const SECOND_KEY_MS = 1_500;
 
-/** Lets the reader go to pages by keys: `g` and the key of a page, `/` for the search field, `?` for help. */
+/** Opens pages and runs commands by keys: `g` and the key of a page, `/` for the search field, `?` for help. */
 export function useShortcuts(onHelp: () => void): void {
   const api = useApi();
   const { route } = useLocation();

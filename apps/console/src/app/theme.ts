@@ -1,4 +1,4 @@
-/** Colours of the console: those of the operating system, or those that the reader chose. */
+/** Colours of the console: those of the operating system, or those that the user chose. */
 export type Theme = 'system' | 'light' | 'dark';
 
 const SETTING = 'tidings.console.theme';
