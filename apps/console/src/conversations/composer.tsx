@@ -57,11 +57,11 @@ export function Composer(props: {
         ),
       );
     } catch (error) {
-      // The draft shows the error, but the reader no longer sees the draft.
+      // The draft shows the error, but the user no longer sees the draft.
       if (!isShown.current) toasts.fail(error, `Message to ${nameOf(conversation)}`);
     } finally {
       const focused = document.activeElement;
-      // The focus stays where it is if the reader has moved it out of the form.
+      // The focus stays where it is if the user has moved it out of the form.
       if (focused === document.body || text.current?.form?.contains(focused) === true) text.current?.focus();
     }
   };

@@ -33,7 +33,7 @@ export function ContactDetails({ conversation }: { conversation: Conversation })
               <a href={withParameters(to('events'), { contactId })}>All events of this contact</a>
             ) : undefined,
           ],
-          ['Waits for an answer', waitingSince === null ? undefined : <Time at={waitingSince} />],
+          ['First unanswered message', waitingSince === null ? undefined : <Time at={waitingSince} />],
           ['Unread', unreadCount === 0 ? undefined : countText(unreadCount, 'message', 'messages')],
           ['Pending', pendingSends === 0 ? undefined : countText(pendingSends, 'send', 'sends')],
           ['Failed', failedSends === 0 ? undefined : countText(failedSends, 'send', 'sends')],

@@ -104,12 +104,14 @@ function NoConversations({ q }: { q: string }): JSX.Element {
   if (q === '')
     return (
       <Empty title="There are no conversations yet.">
-        <p>One appears with the first contact of the messaging service, or with the first send.</p>
+        <p>
+          Each contact of the messaging service has a conversation, and so has each phone number with a send.
+        </p>
       </Empty>
     );
   return (
     <Empty title={`Nothing was found for “${q}”.`}>
-      <p>The search looks for beginnings of words in what is known of contacts, and for phone numbers.</p>
+      <p>The search finds contacts by the beginnings of words in their fields, and by their phone numbers.</p>
       {api.may('messages:send') && (
         <p>To write to a new number, enter it with its country code, for example +14155550100.</p>
       )}

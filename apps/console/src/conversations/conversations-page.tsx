@@ -47,12 +47,12 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
   const openedAs = useRef(new Map<string, string>());
   /**
    * Phone numbers without a conversation. While such a conversation is read again, its page stays, with the text that
-   * the reader is writing.
+   * the user is writing.
    */
   const unknown = useRef(new Set<string>());
   if (isNotFound(read.error)) unknown.current.add(id);
   const isReplaced = conversation !== undefined && conversation.id !== id && id !== '';
-  // Set during the same rendering: with another key, the box would be created again and lose the focus.
+  // Set during the same rendering: with another key, the text field would be created again and lose the focus.
   if (isReplaced) openedAs.current.set(conversation.id, openedAs.current.get(id) ?? id);
   useEffect(() => {
     // The phone number has a contact now. The conversation of the contact has replaced that of the number.
@@ -63,7 +63,7 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
     return (
       <div class="conversation none">
         <Empty title="No conversation is open.">
-          <p>Choose one in the list, or search for a phone number to write to it.</p>
+          <p>Choose a conversation in the list, or search for a phone number to write to it.</p>
         </Empty>
       </div>
     );
@@ -79,7 +79,7 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
         {read.error === null ? (
           <Loading />
         ) : isNotFound(read.error) ? (
-          <Empty title="There is no conversation with this id.">
+          <Empty title="The account has no conversation with this id.">
             <p>Its contact may have been deleted.</p>
           </Empty>
         ) : (
@@ -87,7 +87,7 @@ function OpenConversation(props: { id: string; q: string; conversations: Convers
         )}
       </div>
     );
-  // A draft to a phone number belongs to its contact, whether the reader opens the conversation by the number or by
+  // A draft to a phone number belongs to its contact, whether the user opens the conversation by the number or by
   // the contact.
   for (const each of [id, ...shown.phoneNumbers])
     if (each !== shown.id) keptDrafts.move(signIn.id, each, shown.id);

@@ -2,7 +2,7 @@ const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric'
 const DAY_OF_YEAR = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' });
 const DAY_MS = 86_400_000;
 
-/** Returns the name of the day of a time, in the reader's zone. */
+/** Returns the name of the day of a time, in the user's zone. */
 export function dayText(at: string | null): string {
   if (at === null) return 'Without a time';
   const now = new Date();

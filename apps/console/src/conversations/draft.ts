@@ -7,11 +7,11 @@ export interface Draft {
   file: File | undefined;
   /** Value of a `datetime-local` field, or undefined if the message is to be sent at once. */
   sendAt: string | undefined;
-  /** Phone number of the recipient, if the reader chose one. */
+  /** Phone number of the recipient, if the user chose one. */
   phoneNumber: string | undefined;
   /**
-   * Idempotency key of an attempt whose outcome may not be known. Another attempt with the same draft uses it again, so
-   * that the message is sent once. A changed draft is another message, and has no key yet.
+   * Idempotency key of an attempt whose outcome may not be known. Another attempt with the same draft uses the key
+   * again, so that the message is sent once. A changed draft is another message, and has no key yet.
    */
   key: string | undefined;
   /** True while an attempt is running. The draft is emptied after it, so it cannot be changed now. */
@@ -35,12 +35,12 @@ export const EMPTY_DRAFT: Draft = {
   rejection: NO_REJECTION,
 };
 
-/** Returns false if the draft contains at most a chosen phone number. */
+/** Returns true if the draft contains more than a chosen phone number. */
 export function hasContent({ text, file, sendAt, key }: Draft): boolean {
   return text !== '' || file !== undefined || sendAt !== undefined || key !== undefined;
 }
 
-/** Returns the draft after a change by the reader. */
+/** Returns the draft after a change by the user. */
 export function changedDraft(
   draft: Draft,
   change: Partial<Pick<Draft, 'text' | 'file' | 'sendAt' | 'phoneNumber'>>,
@@ -54,7 +54,7 @@ export function attemptOf(draft: Draft, phoneNumber: string): Attempt {
   return { ...draft, phoneNumber, key, isBusy: true, rejection: NO_REJECTION };
 }
 
-/** Returns the phone number that the draft goes to: the chosen one, or the one used last. */
+/** Returns the phone number that the draft goes to: the chosen one, or else the one that was used last. */
 export function recipientOf(
   draft: Draft,
   { phoneNumbers, id }: Pick<Conversation, 'phoneNumbers' | 'id'>,
@@ -65,7 +65,7 @@ export function recipientOf(
   return isUsed ? phoneNumber : (phoneNumbers[0] ?? id);
 }
 
-/** Returns the draft after a send. The phone number stays if the reader chose it among several. */
+/** Returns the draft after a send. The phone number stays if the user chose it among several. */
 export function draftAfter({ phoneNumber }: Draft, phoneNumbers: readonly string[]): Draft {
   const isChosen = phoneNumber !== undefined && phoneNumbers.length > 1 && phoneNumbers.includes(phoneNumber);
   return isChosen ? { ...EMPTY_DRAFT, phoneNumber } : EMPTY_DRAFT;

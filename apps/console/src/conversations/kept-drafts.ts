@@ -4,7 +4,7 @@ import { type Draft, EMPTY_DRAFT, hasContent } from './draft.js';
 const MAX_DRAFTS = 100;
 
 /**
- * The drafts of the reader. They are kept until the tab is closed or reloaded, even after a session has ended. If the
+ * The drafts of the user. They are kept until the tab is closed or reloaded, even after a session has ended. If the
  * idempotency key of a draft were lost, its message could be sent twice.
  */
 export class KeptDrafts {

@@ -60,7 +60,7 @@ export function MessageBubble(props: {
 
 const SPEAKERS = { inbound: 'They wrote:', outbound: 'You wrote:', other: 'Message:' } as const;
 
-/** Returns how far an outbound message has got, according to the messaging service. */
+/** Returns the status of an outbound message, according to the messaging service. */
 function flagOf({ status }: Message): string {
   if (status?.read === true) return 'Read';
   return status?.delivered === true ? 'Delivered' : 'Sent';

@@ -57,7 +57,7 @@ it('a draft stays busy during its send, and has the error and its idempotency ke
   expect(changes).toBe(1);
 });
 
-it('a draft whose conversation got a contact during its send is emptied there, except for the phone number', async () => {
+it('a draft that moved to the conversation of a contact during its send is emptied there, except for the phone number', async () => {
   const kept = new KeptDrafts();
   const { succeed } = begin(kept, '+15550001');
   kept.move('key_1', '+15550001', 'con_1');

@@ -34,7 +34,7 @@ export async function sendDraft(
   }
 }
 
-/** Returns what is wrong with a draft, by field, or undefined. */
+/** Returns the faults of a draft by field, or undefined if it has none. */
 export function faultsOf({ text, file, sendAt, key }: Draft): Faults | undefined {
   if (text.trim() === '' && file === undefined) return { message: 'Enter a text or add a file.' };
   if (sendAt === undefined) return undefined;

@@ -139,7 +139,7 @@ describe('the timeline in the console', () => {
     ['an entry that was not known from a page', event('message.received', 'z', 9, 15)],
     ['an entry of a page without messages', page([send('z', 9)], 15, { partial: true })],
   ])(
-    'shows only the new first page if entries are missing, also if it shares with the known entries %s',
+    'shows only the new first page if entries are missing, even if the page and the known entries share %s',
     (_, known) => {
       const [shared] = known.type === 'page' ? known.page.timeline : [message('z', 9)];
       if (shared === undefined) throw new Error('nothing is shared');
@@ -153,7 +153,7 @@ describe('the timeline in the console', () => {
     },
   );
 
-  it('has more to show if an empty conversation gets more entries than a page holds', () => {
+  it('offers earlier entries if an empty conversation gets more entries than fit on one page', () => {
     expect(after(page([], 10), page([message('b', 2)], 20, { next: 'x' })).earlier).toBe('x');
   });
 

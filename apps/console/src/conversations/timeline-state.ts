@@ -7,7 +7,7 @@ type MessageEvent = Extract<Event, { type: `message.${string}` }>;
 
 interface Kept {
   entry: Entry;
-  /** When the entry was learned. A page that was requested earlier does not change the entry. */
+  /** When the page with the entry was requested, or the event arrived. A page requested earlier changes nothing. */
   knownAt: number;
   /**
    * True if a page contained the entry between its neighbours. Another page with this entry then joins the known
@@ -81,7 +81,7 @@ export function reduceTimeline(state: TimelineState, action: TimelineAction): Ti
   }
 }
 
-/** Returns the entries, oldest first. Those without a time come first. */
+/** Returns the entries, oldest first. Entries without a time come first. */
 export function shownEntries({ entries }: TimelineState): Entry[] {
   return [...entries.values()].map(({ entry }) => entry).sort(byTime);
 }

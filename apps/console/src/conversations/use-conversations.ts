@@ -9,7 +9,7 @@ export const PATH = '/v1/conversations';
 
 /** Time between two reads of a list that the stream does not keep current, in milliseconds. */
 const POLL_MS = 5_000;
-/** Time within which the list is not read again, in milliseconds. */
+/** Minimum time between two reads of the list because of events, in milliseconds. */
 const REFRESH_MS = 1_000;
 
 /** The list of conversations as it changes. */
@@ -65,7 +65,7 @@ export function useConversations(q: string): Conversations {
   return { rows, query, live };
 }
 
-/** Reads one conversation, which the list may not have, and keeps it current. */
+/** Reads one conversation, even if the list does not contain it, and keeps it current. */
 export function useConversation(
   id: string,
   { rows, live }: Conversations,

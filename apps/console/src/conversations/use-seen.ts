@@ -24,8 +24,8 @@ export function useSeen(
       if (!isVisible || !document.hasFocus() || document.visibilityState !== 'visible') return;
       if (marked.current === upTo) return;
       marked.current = upTo;
-      // The stream then sends the row without unread messages. After a failure, the request is repeated on the next
-      // occasion.
+      // The stream then sends the row without unread messages. After a failure, the request is repeated when
+      // the message becomes visible again, or the page gets the focus again.
       api.change('POST', `${PATH}/${part(id)}/seen`, { upTo }).catch(() => {
         if (marked.current === upTo) marked.current = undefined;
       });

@@ -15,7 +15,7 @@ import { useThrottled } from '../kit/use-throttled.js';
 
 /** Number of entries of a page. */
 const LIMIT = 30;
-/** Time within which the first page is not read again, in milliseconds. */
+/** Minimum time between two reads of the first page, in milliseconds. */
 const REFRESH_MS = 1_000;
 /** Time between two reads while there is no stream, or while messages cannot be read, in milliseconds. */
 const POLL_MS = 5_000;
@@ -86,8 +86,8 @@ export function useTimeline({ id, phoneNumbers, contactId }: Conversation): Time
       onChange: (change) => {
         if (change.type === 'send.updated')
           act({ type: 'update', update: change.data, now: performance.now() });
-        // A `send.updated` does not name the conversation. So a send of another client appears only when the row
-        // changes.
+        // A `send.updated` notification does not contain the conversation. So a send that another client created
+        // appears only when the row of the conversation changes.
         else if (change.data.id === id) refresh();
       },
       onGap: () => {
