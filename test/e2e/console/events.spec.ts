@@ -168,7 +168,7 @@ withChromium('on the page of events in the console,', () => {
     await withConsole(`/console/events/${id}`, async (page) => {
       const table = page.getByRole('region', { name: 'Deliveries of the event' });
       await table.getByRole('link', { name: 'Unrelated' }).waitFor();
-      await page.getByRole('button', { name: 'Send it again to one webhook' }).click();
+      await page.getByRole('button', { name: 'Send the event again to one webhook' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Webhook').selectOption({ label: 'Order <i>service</i>' });
       await dialog.getByRole('button', { name: 'Send', exact: true }).click();

@@ -34,7 +34,7 @@ export function EventDeliveries({ event }: { event: Event }): JSX.Element {
               setSending(true);
             }}
           >
-            Send it again to one webhook
+            Send the event again to one webhook
           </Button>
         )
       }
@@ -43,14 +43,14 @@ export function EventDeliveries({ event }: { event: Event }): JSX.Element {
         {({ pages }) => {
           const shown = pages.flatMap((page) => page.deliveries);
           return shown.length === 0 ? (
-            <Empty title="No webhook got the event.">
+            <Empty title="The event has no deliveries.">
               <p>
                 {webhooks.length === 0 ? (
                   <>
                     The account has no webhook. <a href={to('webhooks')}>Add a webhook</a>
                   </>
                 ) : (
-                  'No webhook selected the event, or its delivery is no longer kept.'
+                  'No webhook selected the event, or its deliveries are no longer kept.'
                 )}
               </p>
             </Empty>

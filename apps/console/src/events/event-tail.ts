@@ -5,7 +5,7 @@ export const MAX_ROWS = 500;
 /** Number of ids that are remembered to recognize an event that was read and also arrived live. */
 const MAX_IDS = 4 * MAX_ROWS;
 /**
- * Maximum number of requests until the reader is asked whether to read on. With a filter, one request examines at
+ * Maximum number of requests until the user is asked whether to read on. With a filter, one request examines at
  * most 5,000 events.
  */
 const MAX_READS = 20;
@@ -28,7 +28,7 @@ export interface TailState {
 interface TailOptions {
   /** Reads stored events after a cursor. Undefined stands for the position at which the tail begins. */
   read: (after: string | undefined) => Promise<EventList>;
-  /** True if reading stops once the tail is full, so that the reader sees the oldest events too. */
+  /** True if reading stops once the tail is full, so that the user sees the oldest events too. */
   stopsWhenFull: boolean;
 }
 
@@ -43,7 +43,7 @@ export class EventTail {
   private readonly listeners = new Set<() => void>();
   /** Newest last. */
   private rows: Event[] = [];
-  /** Events that arrived while the rows were held or read. Newest last. */
+  /** Events that arrived while the rows were held, or while stored events were read. Newest last. */
   private waiting: Event[] = [];
   private waitingCount = 0;
   private readonly ids = new Set<string>();
@@ -82,7 +82,8 @@ export class EventTail {
   }
 
   /**
-   * Holds the rows still so that the reader can read them, or shows the events that have arrived in the meantime.
+   * If `isHeld` is true, stops changing the rows, so that the user can read them. Otherwise shows the events that
+   * arrived in the meantime.
    */
   hold(isHeld: boolean): void {
     if (this.isHeld === isHeld) return;

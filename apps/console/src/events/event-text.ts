@@ -4,7 +4,7 @@ import type { Tone } from '../kit/badge.js';
 /** Maximum number of characters of a text in a row. */
 const MAX_LENGTH = 160;
 
-/** What each event type means to the reader. A missing or unknown one is a type error. */
+/** The tone in which each event type is shown. A missing or an unknown event type is a type error. */
 const TONES: Readonly<Record<string, Tone>> = {
   'message.received': 'plain',
   'message.sent': 'plain',

@@ -67,7 +67,7 @@ export function EventsPage(): JSX.Element {
 }
 
 /**
- * The rows of events. They do not move while the reader has paused them, scrolled down, or moved the focus into them.
+ * The rows of events. They do not move while the user has paused them, scrolled down, or moved the focus into them.
  */
 function Tail(props: {
   tail: EventTail;
@@ -134,7 +134,10 @@ function Tail(props: {
 
 function statusText({ rows, isReading, hasMore }: TailState, isHeld: boolean, isAboutOne: boolean): string {
   if (isReading) return 'Reading the stored events …';
-  const shown = rows.length >= MAX_ROWS ? `The latest ${numberText(MAX_ROWS)} events that were read.` : '';
+  const shown =
+    rows.length >= MAX_ROWS
+      ? `The list shows the latest ${numberText(MAX_ROWS)} of the events that were read.`
+      : '';
   if (hasMore)
     return isAboutOne
       ? 'The event log is long: only its older part was searched.'
@@ -145,7 +148,7 @@ function statusText({ rows, isReading, hasMore }: TailState, isHeld: boolean, is
 function NoEvents({ isAboutOne }: { isAboutOne: boolean }): JSX.Element {
   return isAboutOne ? (
     <Empty title="No stored event matches the filter.">
-      <p>Events are deleted after some time. New ones appear here as they happen.</p>
+      <p>Events are deleted after some time. New events that match appear here as they happen.</p>
     </Empty>
   ) : (
     <Empty title="Waiting for the next event">

@@ -7,7 +7,7 @@ import { Confirmation } from '../kit/dialog.js';
 import { ChoiceField } from '../kit/fields.js';
 import { nameOf } from '../webhooks/webhook-state.js';
 
-/** Delivers one event to a webhook that the reader chooses. */
+/** Delivers one event to a webhook that the user chooses. */
 export function SendAgainDialog(props: {
   eventId: string;
   webhooks: readonly Webhook[];
@@ -40,7 +40,7 @@ export function SendAgainDialog(props: {
           value: webhook.id,
           label: webhook.enabled ? nameOf(webhook) : `${nameOf(webhook)} (disabled)`,
         }))}
-        hint="The webhook gets the event now, with the same id, even if its filter does not select it. Other webhooks get nothing."
+        hint="The event is delivered to this webhook now, with the same id, even if the filter of the webhook does not select it. Other webhooks do not receive it."
         onChange={setWebhookId}
       />
     </Confirmation>
