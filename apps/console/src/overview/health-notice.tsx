@@ -16,7 +16,7 @@ interface HealthNoticeProps {
   isCurrent: boolean;
 }
 
-/** Is it working? One sentence, and for each problem the button that helps. */
+/** Says whether everything works. For each problem, shows a sentence, and the link or button that helps. */
 export function HealthNotice({ findings, isCurrent }: HealthNoticeProps): JSX.Element | null {
   const [isConfirming, setConfirming] = useState(false);
   if (findings.length === 0) {
@@ -53,7 +53,7 @@ export function HealthNotice({ findings, isCurrent }: HealthNoticeProps): JSX.El
                   setConfirming(true);
                 }}
               >
-                They were deleted
+                Confirm the deletions
               </Button>
             )}
           </li>

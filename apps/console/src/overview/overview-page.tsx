@@ -16,7 +16,7 @@ const SHOWN = ['upstream.*', 'account.suspect', 'webhook.disabled'] satisfies (
   Event['type'] | 'upstream.*'
 )[];
 
-/** Is it working? The state in a sentence, and the last hour. */
+/** The overview: problems, current numbers, and the statistics of the last hour. */
 export function OverviewPage(): JSX.Element {
   const api = useApi();
   const refresh = useRefresh();

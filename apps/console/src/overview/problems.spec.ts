@@ -79,7 +79,7 @@ describe('the overview of the console', () => {
     const upstream = { state: 'down', since: SINCE, reason: 'ECONNREFUSED' } as const;
     const readiness = readinessOf('upstream_down', ['default']);
     expect(textsOf({ ...STATUS, upstream, readiness })).toEqual([
-      'The messaging service is not available: ECONNREFUSED. Sends wait, and go on by themselves.',
+      'The messaging service is not available: ECONNREFUSED. Sends wait until it is available again.',
     ]);
   });
 

@@ -43,8 +43,8 @@ function installation(readiness: Known['readiness'], status: Status | undefined)
     const others = affected.filter(({ account }) => account !== status.account);
     // `accounts` ends after 100 entries, `count` counts all.
     const otherCount = count - (affected.length - others.length);
-    // A reason may also affect other accounts, which an operator may see. The own findings of the account do not
-    // cover these.
+    // A reason may also affect other accounts, which an operator may see. The findings about the
+    // caller's own account do not cover the other accounts.
     if (EXPLAINED.has(code) && otherCount <= 0) return [];
     return [{ text: others.length === 0 ? text : `${text}. ${otherAccounts(others, otherCount)}` }];
   });
@@ -61,7 +61,7 @@ function messagingService({ upstream }: Status): Finding[] {
   if (upstream.state === 'up') return [];
   return [
     {
-      text: `The messaging service is not available: ${upstream.reason ?? 'no reason is known'}. Sends wait, and go on by themselves.`,
+      text: `The messaging service is not available: ${upstream.reason ?? 'no reason is known'}. Sends wait until it is available again.`,
       since: upstream.since ?? undefined,
       link: { href: withParameters(to('sends'), { status: 'queued' }), text: 'Show the waiting sends' },
     },
@@ -73,7 +73,7 @@ function contacts({ poller }: Status): Finding[] {
     poller.state === 'suspect'
       ? [
           {
-            text: 'The messaging service shows far fewer contacts or messages than before. No deletions are reported until they return or you confirm them.',
+            text: 'The messaging service shows far fewer contacts or messages than before. No deletions are reported until the contacts and messages return, or until you confirm that they were deleted.',
             since: poller.suspectSince ?? undefined,
             isSuspect: true,
           },
@@ -106,7 +106,7 @@ function sends({ sends: { counts } }: Status): Finding[] {
   const subject = unknown === 1 ? 'One send may or may not have' : `${unknown} sends may or may not have`;
   return [
     {
-      text: `${subject} reached the messaging service. Tidings does not send again without your decision.`,
+      text: `${subject} reached the messaging service. Nothing is sent again unless you decide so.`,
       link: { href: withParameters(to('sends'), { status: 'unknown' }), text: 'Decide' },
     },
   ];

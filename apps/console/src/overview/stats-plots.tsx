@@ -33,7 +33,7 @@ export function StatsPlots({ stats }: { stats: Stats }): JSX.Element {
     <section aria-labelledby="last-hour" class="stack">
       <header class="graphs-head">
         <h2 id="last-hour">The last hour</h2>
-        <p class="quiet">by minute, up to the last full one</p>
+        <p class="quiet">by minute, up to the last full minute</p>
       </header>
       <div class="graphs">
         {graphs.map(({ title, href, lines, unit, summary }) => (
@@ -138,7 +138,7 @@ function line(label: string, values: readonly (number | null)[], colour: PlotLin
   return { label, values: full(values), colour };
 }
 
-/** Leaves out the minute that has only begun: drawn as a whole one, each count would seem to collapse. */
+/** Leaves out the current minute. It has only begun, so its counts are low, and each line would seem to drop. */
 function full<T>(values: readonly T[]): readonly T[] {
   return values.slice(0, -1);
 }
@@ -154,6 +154,6 @@ function last(values: readonly (number | null)[]): number {
 function worst(values: readonly (number | null)[], what: string): string {
   const measured = values.filter((value) => value !== null);
   return measured.length === 0
-    ? `nothing was measured ${what}`
+    ? `no time was measured ${what}`
     : `at most ${durationText(Math.max(...measured))} ${what}`;
 }

@@ -16,7 +16,9 @@ export function StatusFacts({ status }: { status: Status }): JSX.Element {
       <Tile
         title="Sends waiting"
         href={withParameters(to('sends'), { status: 'queued' })}
-        note={waiting === 0 ? 'the queue is empty' : `the oldest for ${durationText(sends.oldestQueuedMs)}`}
+        note={
+          waiting === 0 ? 'the queue is empty' : `the oldest has waited ${durationText(sends.oldestQueuedMs)}`
+        }
       >
         {numberText(waiting)}
       </Tile>
@@ -45,7 +47,7 @@ export function StatusFacts({ status }: { status: Status }): JSX.Element {
       >
         {p50Ms === null ? '–' : durationText(p50Ms)}
       </Tile>
-      <Tile title="Requests a second" note={`of at most ${numberText(poller.budget.allowedPerSecond)}`}>
+      <Tile title="Requests per second" note={`of at most ${numberText(poller.budget.allowedPerSecond)}`}>
         {poller.budget.usedPerSecond.toLocaleString(undefined, { maximumFractionDigits: 1 })}
       </Tile>
       <Tile
