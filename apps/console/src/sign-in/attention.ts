@@ -1,10 +1,10 @@
-/** Headers of a request that no reader caused. The gateway does not count it as use of the session. */
+/** Headers of a request that no user caused. The gateway does not count the request as use of the session. */
 export const UNATTENDED = { 'X-Tidings-Unattended': '1' } as const;
 
-/** Time after an input for which the reader counts as present, in milliseconds. */
+/** Time after an input for which the user counts as present, in milliseconds. */
 const PRESENT_MS = 60_000;
 
-/** The inputs that show that a reader uses the page. */
+/** The inputs that show that the page is in use. */
 const INPUTS = ['pointermove', 'pointerdown', 'keydown', 'wheel', 'touchstart'] as const;
 
 /**

@@ -9,7 +9,7 @@ const KEEP_MS = 120_000;
  * Keeps the session alive while somebody uses the page. Many pages make no requests: they follow a stream, which does
  * not extend a session.
  * @param extend makes a request; its failure is ignored, because another request follows
- * @returns a function that ends this
+ * @returns a function that stops the extension of the session
  */
 export function keepAlive(
   attention: Pick<Attention, 'isPresent'>,

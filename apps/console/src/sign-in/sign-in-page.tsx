@@ -22,12 +22,12 @@ interface SignInPageProps {
 const NOT_A_KEY: ErrorText = {
   title: 'Not an API key',
   detail:
-    'It has characters that no API key has, for example typographic quotes or invisible ones. Copy it again.',
+    'The text contains characters that cannot be part of an API key, for example typographic quotes or invisible characters. Copy the API key again.',
   fields: [],
   requestId: undefined,
 };
 
-/** Asks for an API key. The address does not change, so that after the sign-in the page of a link is shown. */
+/** Asks for an API key. The address does not change, so that a link still leads to its page after the sign-in. */
 export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX.Element {
   const [key, setKey] = useState('');
   const [isBusy, setBusy] = useState(false);
@@ -84,7 +84,7 @@ export function SignInPage({ signIns, because, onCancel }: SignInPageProps): JSX
           hint={
             location.protocol === 'https:'
               ? 'You stay signed in for up to 12 hours, or 30 minutes without use.'
-              : 'The page is not encrypted (HTTP), so the key stays in the memory of this page only. A reload asks for it again.'
+              : 'The page is not encrypted (HTTP), so the API key stays only in the memory of this page. After a reload, you must enter it again.'
           }
         />
         <div class="actions">

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import type { SignIns } from './sign-ins.js';
 
-/** What the browser has, and the module reads. */
+/** Globals of the browser that the module reads. */
 const NAMES = ['location', 'sessionStorage', 'localStorage', 'fetch'] as const;
 const before = NAMES.map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)] as const);
 
@@ -49,7 +49,7 @@ function replace(name: (typeof NAMES)[number], value: unknown): void {
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 }
 
-/** Loads the page: what its tab stores remains. */
+/** Loads the page again. The storage of the browser does not change. */
 async function reload(): Promise<void> {
   const module = await import('./sign-ins.js');
   signIns = new module.SignIns();
@@ -89,7 +89,7 @@ it('a reload of the console continues with the API key that was in use', async (
   expect(signIns.snapshot.current?.id).toBe('key_2');
 });
 
-it('if the session that was in use has ended, a reload of the console does not continue with another one, but says why and offers it', async () => {
+it('if the session that was in use has ended, a reload of the console does not continue with another session, but says that the sign-in has ended, and offers the other session', async () => {
   sessions = new Map([
     ['key_1', 'north'],
     ['key_2', 'south'],
@@ -122,7 +122,7 @@ it('if the sessions cannot be read, somebody who never signed in to the console 
   expect(signIns.snapshot).toMatchObject({ isRestored: true, endedBecause: undefined });
 });
 
-it('a sign-in with an API key of another account than the page showed does not keep the address of the page', async () => {
+it('a sign-in with an API key of an account other than that of the page does not keep the address of the page', async () => {
   sessions = new Map([
     ['key_1', 'north'],
     ['key_2', 'north'],
@@ -135,7 +135,7 @@ it('a sign-in with an API key of another account than the page showed does not k
   };
   sessionStorage.setItem('tidings.console.current', 'none');
   await reload();
-  // A link leads to its page.
+  // The page showed no account before, so its address is kept: a link leads to its page.
   expect(await signIn('key_1')).toBe(0);
   expect(await signIn('key_2')).toBe(0);
   expect(await signIn('key_3')).toBe(1);
@@ -164,7 +164,7 @@ it('a slow sign-out does not undo a switch to another API key', async () => {
   expect(signIns.snapshot.current?.id).toBe('key_2');
 });
 
-it('a reload of the console counts as use of the session that was in use only', async () => {
+it('a reload of the console counts as use only of the session that was in use', async () => {
   sessions = new Map([
     ['key_1', 'north'],
     ['key_2', 'south'],

@@ -18,7 +18,7 @@ export interface SignInState {
   isRestored: boolean;
   all: readonly SignIn[];
   current: SignIn | undefined;
-  /** Text for the reader that says why the last sign-in ended by itself. */
+  /** Text for the user that says why the last sign-in ended by itself. */
   endedBecause: string | undefined;
 }
 
@@ -34,7 +34,7 @@ const ACCOUNT = 'tidings.console.account';
 /** True if a session can be kept: browsers accept its cookie over HTTPS only. */
 const KEEPS_SESSIONS = location.protocol === 'https:';
 
-/** Text for the reader: why the sign-in that was in use is not restored. */
+/** Text for the user: why the sign-in that was in use is not restored. */
 const UNREAD = 'The gateway did not confirm your sign-in. Reload the page to try again.';
 const ENDED = 'The last sign-in has ended. Sign in again, or continue with another API key.';
 
@@ -76,7 +76,7 @@ export class SignIns {
       ),
     );
     const all = found.filter((signIn) => signIn !== undefined);
-    // If the sign-in that was in use has ended, no other one is used: the reader could act on another account
+    // If the sign-in that was in use has ended, no other one is used: the user could act on another account
     // unnoticed.
     const current = wanted === null ? all[0] : all.find(({ id }) => id === wanted);
     const isUnread =
@@ -119,7 +119,7 @@ export class SignIns {
   }
 
   /**
-   * Signs the current API key out. Returns false if the reader has switched to another API key in the meantime. That
+   * Signs the current API key out. Returns false if the user has switched to another API key in the meantime. That
    * API key stays in use.
    * @throws {TidingsError | TidingsConnectionError} if the session could not be ended; the API key then stays signed
    * in
@@ -139,7 +139,7 @@ export class SignIns {
     return true;
   }
 
-  /** Removes a sign-in whose credential the gateway no longer accepts. The reader chooses another one. */
+  /** Removes a sign-in whose credential the gateway no longer accepts. The user chooses another one. */
   end(ended: SignIn, because: string): void {
     if (!this.state.all.includes(ended)) return;
     const { current } = this.state;
