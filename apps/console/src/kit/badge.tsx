@@ -1,12 +1,12 @@
 import type { Delivery, Send } from '#client';
 import type { ComponentChildren, JSX } from 'preact';
 
-/** What a state means to the reader: done, in progress, needs a look, broken, or none of these. */
+/** What a state means to the user: done, in progress, needs attention, failed, or none of these. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'plain';
 
 const MARKS: Readonly<Record<Tone, string>> = { good: '✓', busy: '•', warn: '!', bad: '✕', plain: '' };
 
-/** A state in one word. A colour shows its tone, and so does a mark, for readers who cannot see the colour. */
+/** A state in one word. A colour shows its tone, and so does a mark, for users who cannot see the colour. */
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {
   return (
     <span class={`badge ${tone}`}>

@@ -7,7 +7,7 @@ type Look = 'normal' | 'primary' | 'danger' | 'quiet';
 
 interface ButtonProps {
   look?: Look;
-  /** Disables the button, and says why to those who ask. */
+  /** If set, the button is disabled, and its tooltip shows this reason. */
   disabledBecause?: string | undefined;
   onClick?: () => void;
   type?: 'button' | 'submit';

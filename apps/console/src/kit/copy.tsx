@@ -54,7 +54,7 @@ async function copy(text: string): Promise<void> {
   const host = document.querySelector('dialog[open]') ?? document.body;
   host.append(field);
   field.select();
-  // The only way without a secure page; no browser has announced its removal.
+  // The only way to copy on a page without HTTPS. No browser has announced the removal of this method.
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   const isCopied = document.execCommand('copy');
   field.remove();

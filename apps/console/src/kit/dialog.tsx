@@ -15,7 +15,7 @@ interface DialogProps {
 }
 
 /**
- * A dialog over the page. Escape and the button at its edge close the dialog. The focus then returns to where it was.
+ * A dialog over the page. Escape and the button ✕ close the dialog. The focus then returns to where it was.
  */
 export function Dialog({ title, isBusy = false, onClose, children }: DialogProps): JSX.Element {
   const element = useRef<HTMLDialogElement>(null);
@@ -52,7 +52,7 @@ export function Dialog({ title, isBusy = false, onClose, children }: DialogProps
           ✕
         </Button>
       </header>
-      {/* Beside an open dialog, messages can be neither read by a screen reader nor closed. */}
+      {/* Messages appear in the dialog: outside it, they could not be read by screen readers or closed. */}
       <ToastArea>{children}</ToastArea>
     </dialog>
   );
@@ -67,7 +67,7 @@ interface ConfirmationProps {
   /** Label of the button that closes the dialog. `Keep as it is` if absent. */
   cancel?: string;
   isDangerous?: boolean;
-  /** Disables the action, and says why to those who ask. */
+  /** If set, the button of the action is disabled, and its tooltip shows this reason. */
   disabledBecause?: string | undefined;
   /**
    * The action. It runs only if no field of the dialog is incomplete. If it rejects, the error is shown and the
@@ -78,7 +78,7 @@ interface ConfirmationProps {
   onClose: () => void;
 }
 
-/** Asks the reader before an action whether to do it, or how to do it. */
+/** Asks the user to confirm an action, or to choose its details. */
 export function Confirmation(props: ConfirmationProps): JSX.Element {
   const {
     title,

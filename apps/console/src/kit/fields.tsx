@@ -102,7 +102,7 @@ export function CheckField(props: {
 }
 
 /**
- * Returns true if a field of the form has an incomplete date or number, and asks the reader to complete it. The value
+ * Returns true if a field of the form has an incomplete date or number, and asks the user to complete it. The value
  * of such a field is empty, as if nothing had been entered.
  */
 export function hasIncompleteField(form: HTMLElement): boolean {
@@ -111,7 +111,7 @@ export function hasIncompleteField(form: HTMLElement): boolean {
   return field !== undefined;
 }
 
-/** A search field that reports a text once the reader pauses typing. */
+/** A search field that reports a text once the user pauses typing. */
 export function SearchField(props: {
   label: string;
   value: string;
@@ -120,7 +120,7 @@ export function SearchField(props: {
 }): JSX.Element {
   const { label, value, onSearch, placeholder } = props;
   const [text, setText] = useState(value);
-  /** The text of the last search by this field. If `value` is different, it was not typed here. */
+  /** The text that this field reported last. If `value` is different, something else has changed it. */
   const searched = useRef(value);
   const latest = useRef(onSearch);
   latest.current = onSearch;

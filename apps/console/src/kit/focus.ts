@@ -12,7 +12,7 @@ const PARTS = 'section, dialog, [role=region]';
  * of the page around it.
  */
 export function focusLater(element: Element | null): () => void {
-  // Determined now, because a removed element no longer knows where it was.
+  // Determined now, because a removed element no longer has a parent.
   const around = partsAround(element);
   return () => {
     const left = [element, ...around].find(
@@ -32,7 +32,7 @@ export function keepFocus(): () => void {
     restore = focusLater(target);
   };
   const onBlur = ({ target }: FocusEvent): void => {
-    // If the focused element still exists, the reader has clicked outside all elements, and the focus may be nowhere.
+    // If the focused element still exists, the user has clicked outside all elements, and the focus may be nowhere.
     // An element that is being removed is gone when this function runs.
     queueMicrotask(() => {
       if (focused !== undefined && focused === target && focused.isConnected) focused = undefined;
@@ -61,7 +61,7 @@ function focusPart(element: Element | null): void {
   if (!(element instanceof HTMLElement)) return;
   element.focus({ preventScroll: true });
   if (document.activeElement === element) return;
-  // The element can take the focus only now. If it always could, a click on its text would focus it.
+  // Only now is the element made focusable. If it always were, a click on its text would focus it.
   element.tabIndex = -1;
   element.addEventListener(
     'blur',

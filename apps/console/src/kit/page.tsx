@@ -20,7 +20,7 @@ export function Page({ title, actions, back, isFull = false, children }: PagePro
   useEffect(() => {
     document.title = `${title} · Tidings`;
   }, [title]);
-  // In the same step as the rendering. If the focus were set later, a reader who presses Tab at once would be taken
+  // In the same step as the rendering. If the focus were set later, a user who presses Tab at once would be taken
   // back to the title.
   useLayoutEffect(() => {
     // The first page of a visit leaves the focus at the start of the document, as browsers do.
@@ -127,7 +127,7 @@ export function Loading(): JSX.Element {
   );
 }
 
-/** The end of a list: a button that reads on, or nothing. */
+/** The end of a list: a button that loads further entries, or nothing if there are none. */
 export function More(props: {
   hasMore: boolean;
   isLoading: boolean;

@@ -42,7 +42,7 @@ function clockText(seconds: number): string {
 
 /**
  * Values over time. The library is loaded when the first plot is shown. New values are drawn into the same plot: a
- * new plot for each read would cost more, and would lose the position of the reader's cursor.
+ * new plot for each read would cost more, and would lose the position of the user's cursor.
  */
 export function Plot({ label, times, lines, unit }: PlotProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
@@ -89,7 +89,7 @@ function optionsOf(
   unit: (value: number) => string,
 ): uPlot.Options {
   const style = getComputedStyle(element);
-  // Read at each drawing, because the reader may have chosen other colours.
+  // Read at each drawing, because the user may have chosen other colours.
   const colour = (name: string) => (): string => style.getPropertyValue(name).trim();
   const axis = {
     stroke: colour('--quiet'),

@@ -3,8 +3,8 @@ import { TidingsError } from '#client';
 export type Faults = Readonly<Record<string, string>>;
 
 /**
- * The faults that the API found, by field. Contains the error itself if a field that the form does not have is at
- * fault.
+ * The faults that the API found, by field. `other` is the error itself if the error has no faulty fields, or if the
+ * form does not contain one of them.
  */
 export interface Rejection {
   faults: Faults;

@@ -5,7 +5,7 @@ export function classes(...names: (string | false | undefined)[]): string {
   return names.filter((name) => name !== false && name !== undefined && name !== '').join(' ');
 }
 
-/** Returns a number with the reader's separators. */
+/** Returns a number with the user's separators. */
 export function numberText(value: number): string {
   return value.toLocaleString();
 }
@@ -23,7 +23,7 @@ const UNITS = [
   { limit: Infinity, divisor: 86_400_000, unit: 'd' },
 ] as const;
 
-/** Returns a duration with one unit and at most two significant digits after the unit's whole number. */
+/** Returns a duration with one unit. A value below 10 has one decimal place, except in milliseconds. */
 export function durationText(ms: number): string {
   const { divisor, unit } = UNITS.find(({ limit }) => ms < limit) ?? UNITS[4];
   const value = ms / divisor;
@@ -38,7 +38,7 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** An error as the reader sees it. */
+/** An error as the user sees it. */
 export interface ErrorText {
   title: string;
   detail: string;
@@ -47,7 +47,7 @@ export interface ErrorText {
   requestId: string | undefined;
 }
 
-/** Returns the texts of an error, with what the reader can do. */
+/** Returns the texts of an error, with what the user can do. */
 export function errorText(error: unknown): ErrorText {
   if (error instanceof TidingsError)
     return {

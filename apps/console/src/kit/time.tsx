@@ -52,10 +52,10 @@ function useClock(everyMs: number): void {
   }, [everyMs]);
 }
 
-/** Time between two looks at which day it is, in milliseconds. */
+/** Time between two checks whether a new day has begun, in milliseconds. */
 const DAY_CHECK_MS = 15_000;
 
-/** Returns the day in the reader's zone, and renders again when the next one begins. */
+/** Returns the current day in the user's time zone, and renders again when the next day begins. */
 export function useToday(): string {
   const [today, setToday] = useState(dayOfNow);
   useEffect(() => {
@@ -83,7 +83,7 @@ interface TimeProps {
   always?: 'exact' | 'clock';
 }
 
-/** A point in time in the reader's zone: how long ago it was or will be. The exact time is in its title. */
+/** A point in time: how far away it is, for example `5 min ago`, or the exact time. The title has the exact time. */
 export function Time({ at, none = '–', always }: TimeProps): JSX.Element {
   useClock(15_000);
   if (at === null || at === undefined) return none === '–' ? <None /> : <span class="quiet">{none}</span>;
@@ -101,7 +101,7 @@ export function Time({ at, none = '–', always }: TimeProps): JSX.Element {
   );
 }
 
-/** Returns a point in time in the reader's zone, without the date if it is today. */
+/** Returns a point in time in the user's time zone, without the date if it is today. */
 export function exactText(time: Date): string {
   return time.toDateString() === dayOfNow() ? SAME_DAY.format(time) : EXACT.format(time);
 }

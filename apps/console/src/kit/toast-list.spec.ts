@@ -10,10 +10,10 @@ const error = (id: number): Toast => ({
 const idsAfter = (...toasts: Toast[]): number[] =>
   toasts.reduce<readonly Toast[]>(withToast, []).map(({ id }) => id);
 
-it('messages do not push out an error that the reader has not closed', () => {
+it('messages do not replace an error that the user has not closed', () => {
   expect(idsAfter(error(1), ...[2, 3, 4, 5, 6].map(message))).toEqual([1, 3, 4, 5, 6]);
 });
 
-it('above four errors, the oldest one leaves', () => {
+it('if there are more than four errors, the oldest error is removed', () => {
   expect(idsAfter(...[1, 2, 3, 4, 5].map(error))).toEqual([2, 3, 4, 5]);
 });

@@ -8,7 +8,7 @@ export interface Toasts {
   /** Shows that something is done. The message disappears by itself. */
   say: (text: string) => void;
   /**
-   * Shows an error, until the reader closes it.
+   * Shows an error, until the user closes it.
    * @param about what the error is about, if the page does not show that
    */
   fail: (error: unknown, about?: string) => void;
@@ -18,7 +18,7 @@ const SHOWN_MS = 6_000;
 
 const ToastsContext = createContext<Toasts>({ say: () => undefined, fail: () => undefined });
 
-/** Returns the messages of the page, or of the dialog around. */
+/** Returns the functions that show messages on the page, or in the dialog that contains the component. */
 export function useToasts(): Toasts {
   return useContext(ToastsContext);
 }

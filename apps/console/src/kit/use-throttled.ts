@@ -2,8 +2,8 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { throttled } from './throttled.js';
 
 /**
- * Returns a function that runs the action, at most once in the given time. Errors of the action are ignored here,
- * because the action itself shows them.
+ * Returns a function that runs the action, at most once per `everyMs` milliseconds. Errors of the action are ignored
+ * here, because the action itself shows them.
  */
 export function useThrottled(action: () => Promise<void>, everyMs: number): () => void {
   const latest = useRef(action);
