@@ -38,19 +38,20 @@ export function ResolveDialog(props: {
     >
       {outcome === 'resend' ? (
         <p>
-          Tidings first looks for {count === 1 ? 'the message' : 'each message'} once more, and sends again
-          only what it does not find. If the messaging service took the first one after all and shows it late,{' '}
-          <strong>the recipient gets two texts</strong>. This cannot be taken back.
+          Tidings first looks for {count === 1 ? 'the message' : 'each message'} once more, and sends a
+          message again only if it is not found. If the messaging service accepted the first attempt, but
+          shows its message late, <strong>the recipient gets the message twice</strong>. This cannot be
+          undone.
         </p>
       ) : outcome === 'sent' ? (
         <p>
-          The outcome is recorded as sent, as you know it. Nothing is sent, and subscribers get a send.sent
-          event. The record cannot be changed afterwards.
+          The outcome is recorded as sent. Nothing is sent, and subscribers receive a send.sent event. The
+          outcome cannot be changed afterwards.
         </p>
       ) : (
         <p>
-          The outcome is recorded as failed, as you know it. Nothing is sent, and subscribers get a
-          send.failed event. You can still send it again afterwards.
+          The outcome is recorded as failed. Nothing is sent, and subscribers receive a send.failed event. You
+          can still send the message again afterwards.
         </p>
       )}
       {children}

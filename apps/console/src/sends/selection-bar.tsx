@@ -29,7 +29,9 @@ export function SelectionBar(props: {
   const record = (outcome: 'sent' | 'failed'): JSX.Element => (
     <Button
       disabledBecause={
-        undecided.length === 0 ? 'Only a send with the status unknown can be recorded.' : undefined
+        undecided.length === 0
+          ? 'Only the outcome of a send with the status unknown can be recorded.'
+          : undefined
       }
       onClick={() => {
         setAsked({ outcome, sends: undecided });

@@ -69,7 +69,7 @@ function FoundBeside({ send }: { send: Send }): JSX.Element | null {
   const candidates = send.lookups?.at(-1)?.candidates ?? [];
   if (!isUndecided(send)) return null;
   if (candidates.length === 0)
-    return <p class="quiet">The last look-up found no other message with this text.</p>;
+    return <p class="quiet">The last look-up found no message with the same text.</p>;
   return (
     <>
       <p>The last look-up found these messages with the same text:</p>
@@ -93,7 +93,7 @@ function CancelDialog({ send, onClose }: { send: Send; onClose: () => void }): J
       }}
       onClose={onClose}
     >
-      <p>The recipient gets nothing. This cannot be taken back.</p>
+      <p>The message will not be sent. This cannot be undone.</p>
     </Confirmation>
   );
 }

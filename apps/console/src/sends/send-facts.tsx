@@ -54,7 +54,7 @@ function useFacts(send: Send): [string, ComponentChildren][] {
       'Reference',
       reference === null ? null : <a href={withParameters(to('sends'), { reference })}>{reference}</a>,
     ],
-    ['Accepted', <Time at={createdAt} />],
+    ['Created', <Time at={createdAt} />],
     ['Changed', <Time at={updatedAt} />],
     ['Send at', sendAt === null ? null : <Time at={sendAt} />],
     ['Expires', expiresAt === null ? null : <Time at={expiresAt} />],

@@ -6,7 +6,7 @@ import { type Column, None, Table } from '../kit/table.js';
 import { Time } from '../kit/time.js';
 import { attemptSentence, isResendable, previewOf } from './send-text.js';
 
-/** The sends that the reader has selected for an action on all of them. */
+/** The sends that the user has selected for an action on all of them. */
 export interface Selection {
   ids: ReadonlySet<string>;
   toggle: (id: string) => void;
@@ -17,7 +17,7 @@ export function SendTable(props: { sends: readonly Send[]; selection: Selection 
   const { sends, selection } = props;
   const columns: readonly Column<Send>[] = [
     ...(selection === undefined ? [] : [selectColumn(selection)]),
-    { title: 'Accepted', cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
     { title: 'Recipient', cell: ({ id, phoneNumber }) => <a href={to('sends', id)}>{phoneNumber}</a> },
     { title: 'Text', cell: (send) => <span class="preview">{previewOf(send)}</span> },
     { title: 'Status', cell: (send) => <Status send={send} /> },

@@ -4,9 +4,9 @@ import { countText } from '../kit/text.js';
 type SendStatus = Send['status'];
 
 const SENTENCES: Readonly<Record<SendStatus, string>> = {
-  scheduled: 'Tidings keeps the send until its time has come.',
+  scheduled: 'The send waits until its scheduled time.',
   queued:
-    'The send waits for its turn. Sends to one recipient go out in the order in which they were accepted.',
+    'The send waits for its turn. Sends to one recipient are relayed in the order in which they joined the queue.',
   relaying: 'Tidings is handing the send to the messaging service now.',
   accepted: 'The messaging service accepted the send. Its message has not appeared in the conversation yet.',
   sent: 'The message was sent. It is not yet reported as delivered.',
@@ -68,7 +68,7 @@ export function isResendable({ status }: Pick<Send, 'status'>): boolean {
   return status === 'unknown' || status === 'failed';
 }
 
-/** True if the reader can record how the send went. */
+/** True if the user can record the outcome of the send. */
 export function isUndecided({ status }: Pick<Send, 'status'>): boolean {
   return status === 'unknown';
 }

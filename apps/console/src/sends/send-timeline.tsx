@@ -139,7 +139,7 @@ function Candidate(props: { candidate: SendLookupCandidate; mayReadEvents: boole
         )}
         <Time at={sentAt} none="without a time" />
         <a href={to('conversations', contactId)}>Conversation of {contactId}</a>
-        {sendId !== null && <a href={to('sends', sendId)}>Its send</a>}
+        {sendId !== null && <a href={to('sends', sendId)}>Send of this message</a>}
       </span>
       <span class="wrap">{reason}</span>
     </>

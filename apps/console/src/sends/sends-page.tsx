@@ -100,7 +100,7 @@ function List(): JSX.Element {
 }
 
 function NoSends({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }): JSX.Element {
-  if (hasMore) return <Empty title="None of the newest sends matches the filter. Older ones may." />;
+  if (hasMore) return <Empty title="None of the newest sends matches the filter. Older sends may match." />;
   if (isFiltered) return <Empty title="No send matches the filter." />;
   return (
     <Empty title="No sends yet">
