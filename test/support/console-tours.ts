@@ -16,11 +16,11 @@ const ANSWERED = 2;
 /** Maximum number of presses from the overview to the reply of a failing receiver. */
 const MAX_STEPS_TO_REPLY = 3;
 
-/** Defines tests in which a reader does whole tasks with the device only, each from the sign-in to the sign-out. */
+/** Defines tests in which a user completes tasks with one input device only, from the sign-in to the sign-out. */
 export function describeTours(device: Device): void {
   const browser = findBrowserFor(`the console by ${device} alone`);
 
-  (browser === undefined ? describe.skip : describe)(`by ${device} alone, a reader of the console`, () => {
+  (browser === undefined ? describe.skip : describe)(`by ${device} alone, a user of the console`, () => {
     let product: Product;
 
     beforeAll(async () => {
@@ -114,7 +114,7 @@ export function describeTours(device: Device): void {
         receiver.reset();
         receiver.answers = ANSWERED;
         await hand.press(page.getByRole('link', { name: '← Orders' }));
-        await hand.press(page.getByRole('button', { name: 'Replay what failed' }));
+        await hand.press(page.getByRole('button', { name: 'Replay failed events' }));
         const dialog = page.getByRole('dialog', { name: 'Replay events' });
         await dialog.getByText(`${FAILED} deliveries will be attempted.`).waitFor();
         await hand.press(dialog.getByRole('button', { name: 'Replay', exact: true }));
@@ -125,7 +125,7 @@ export function describeTours(device: Device): void {
         await page.getByText(`${FAILED} deliveries have ended, and none is pending.`).waitFor();
         expect(await progress()).toBe(FAILED);
         await state.getByText('Deliveries succeed').waitFor();
-        await hand.press(page.getByRole('link', { name: 'See whether one has failed' }));
+        await hand.press(page.getByRole('link', { name: 'Show the failed deliveries' }));
         await page.getByText('No delivery is failed.').waitFor();
         await hand.open('Overview', 'o');
         await page.getByText('Everything works.').waitFor();
@@ -154,7 +154,7 @@ export function describeTours(device: Device): void {
         expect((await get()).status).toBe('failed');
 
         // A failed send can be sent again, and the page follows it.
-        await pressAndConfirm(page, hand, 'Send again', 'the recipient gets two texts');
+        await pressAndConfirm(page, hand, 'Send again', 'the recipient gets the message twice');
         await page.getByText('The message was delivered to the recipient.').waitFor();
         await page.getByRole('link', { name: 'message.delivered' }).waitFor();
         await hand.open('Overview', 'o');

@@ -37,7 +37,7 @@ withChromium('on the page of conversations in the console,', () => {
   const receive = (phoneNumber: string, text: string, more: object = {}): Promise<unknown> =>
     product.simulate('messages', { phoneNumber, text, ...more });
 
-  /** Makes a contact that said hello, and returns its conversation. */
+  /** Creates a contact with one inbound message, and returns its conversation. */
   async function makeContact(name: string, phoneNumber: string): Promise<Conversation> {
     await product.simulate('contacts', { name, phoneNumber });
     await receive(phoneNumber, 'Hello');

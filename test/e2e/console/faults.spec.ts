@@ -43,7 +43,7 @@ withChromium('in a real browser,', () => {
   const link = (page: Page, name: string): Promise<void> =>
     page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name }).click();
 
-  it('the console asks which API key to use if the one in use is revoked', async () => {
+  it('the console asks which API key to use if the API key in use is revoked', async () => {
     const { id, key } = await product.json<{ id: string; key: string }>('POST', '/v1/api-keys', {
       account: 'default',
       name: 'Reader',

@@ -317,7 +317,7 @@ withChromium('in a real browser,', () => {
         page.on('console', (message) => refusals.push(message.text()));
         // Another host name is another site.
         await page.goto(`http://localhost:${(foreign.address() as AddressInfo).port}/`);
-        // The browser sends this request, and the page learns nothing of the reply.
+        // The browser sends this request, but the page cannot read the reply.
         await expect(
           page.evaluate(
             `fetch(${JSON.stringify(`${address}/v1/webhooks`)}, {

@@ -13,8 +13,8 @@ import { runShop, tellHistory } from '../../support/shop-day.js';
 import { WebhookReceiver } from '../../support/webhook-receiver.js';
 
 /*
- * Makes pictures of every page on seeded data: `npm run docs:console`. All of them go to .data/screenshots, and those
- * that the documents show to docs/images.
+ * Takes screenshots of every page with test data: `npm run docs:console`. Writes all of them to .data/screenshots.
+ * Those that the documents show are also written to docs/images.
  */
 const browser = findBrowser();
 const isWanted = process.env['TIDINGS_GENERATE'] === '1' && browser !== undefined;
@@ -24,7 +24,7 @@ const LOOKS = [
   { name: 'dark', width: 1280, scheme: 'dark' },
   { name: 'phone', width: 375, scheme: 'light' },
 ] as const;
-/** Pictures that the documents show. */
+/** The screenshots that the documents show. */
 const IN_DOCUMENTS: ReadonlySet<string> = new Set(['overview-light', 'conversation-light']);
 
 const KEYS = [

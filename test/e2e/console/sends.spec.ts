@@ -30,7 +30,7 @@ withChromium('on the pages of sends in the console,', () => {
       return send.status === status && send;
     });
 
-  /** Makes a send whose POST ends with an error that leaves it open whether upstream took the send. */
+  /** Creates a send whose POST ends with an error after which it is unknown whether upstream accepted the send. */
   async function makeUnknown(phoneNumber: string, values: object = {}): Promise<string> {
     await product.simulate('faults', [
       { match: { method: 'POST', phoneNumber }, fault: { kind: 'status', status: 500 } },

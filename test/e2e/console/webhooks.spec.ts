@@ -168,7 +168,7 @@ withChromium('on the pages of webhooks in the console,', () => {
       await form.getByLabel('Headers of each request').fill('X-Team: orders');
       await form.getByLabel('Other event types').fill('contact.*');
       await form.getByLabel('Simultaneous requests').fill('3');
-      await form.getByLabel('Requests a second').fill('50');
+      await form.getByLabel('Requests per second').fill('50');
       await form.getByLabel('Ordered', { exact: false }).check();
       await form.getByRole('button', { name: 'Add the webhook' }).click();
 
@@ -193,7 +193,7 @@ withChromium('on the pages of webhooks in the console,', () => {
       ]);
 
       await page.getByRole('button', { name: 'Send a test event' }).first().click();
-      await page.getByText('The receiver took the test event').waitFor();
+      await page.getByText('The receiver accepted the test event').waitFor();
       const [test] = receiver.requests;
       expect(await verifyWebhook(test?.body ?? '', test?.headers ?? {}, secret)).toMatchObject({
         type: 'webhook.test',
@@ -206,7 +206,7 @@ withChromium('on the pages of webhooks in the console,', () => {
       expect(await edit.getByLabel('Enabled').count()).toBe(0);
       await product.call('PATCH', `/v1/webhooks/${id}`, { maxConcurrency: 7 });
       await edit.getByLabel('Description').fill('Orders');
-      await edit.getByLabel('Requests a second').fill('');
+      await edit.getByLabel('Requests per second').fill('');
       await edit.getByLabel('Only these contacts').fill('con_1\ncon_2');
       await edit.getByRole('button', { name: 'Save' }).click();
       await page.getByRole('heading', { name: 'Orders' }).waitFor();
@@ -223,7 +223,7 @@ withChromium('on the pages of webhooks in the console,', () => {
       await page.getByText('A caller or the console disabled this webhook', { exact: false }).waitFor();
       expect(await get(id)).toMatchObject({ enabled: false });
       await page.getByRole('button', { name: 'Enable' }).click();
-      await page.getByRole('button', { name: 'Replay what was missed' }).waitFor();
+      await page.getByRole('button', { name: 'Replay missed events' }).waitFor();
       expect(await get(id)).toMatchObject({ enabled: true });
 
       await page.getByRole('button', { name: 'Delete' }).click();
@@ -350,7 +350,7 @@ withChromium('on the pages of webhooks in the console,', () => {
       const dialog = page.getByRole('dialog', { name: 'Rotate the signing secret?' });
       await dialog.getByLabel('The old secret stays valid for').selectOption({ label: '1 hour' });
       await dialog.getByRole('button', { name: 'Rotate the secret' }).click();
-      const countdown = page.getByText('The old one still signs', { exact: false });
+      const countdown = page.getByText('Deliveries are signed with the old secret, too', { exact: false });
       await countdown.waitFor();
       const first = (await countdown.textContent()) ?? '';
       expect(first).toMatch(/\b(1:00:00|59:\d\d)\b/);
@@ -360,11 +360,11 @@ withChromium('on the pages of webhooks in the console,', () => {
       expect(rotated).not.toBe(secret);
 
       await page.getByRole('button', { name: 'Send a test event' }).first().click();
-      await page.getByText('The receiver took the test event').waitFor();
+      await page.getByText('The receiver accepted the test event').waitFor();
       const { body = '', headers = {} } = receiver.requests[0] ?? {};
       for (const each of [secret, rotated]) await verifyWebhook(body, headers, each);
 
-      // The countdown is still there when the reader returns.
+      // The countdown is still there when the user returns.
       await goTo('/console/webhooks');
       await goTo(`/console/webhooks/${id}`);
       await countdown.waitFor();

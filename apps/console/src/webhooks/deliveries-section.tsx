@@ -24,7 +24,7 @@ const STATUSES = [
 
 /**
  * The deliveries of a webhook, one page at a time. The shown page is read again every 3 s. This takes only one
- * request, however far back the reader goes. The status and the page are in the address.
+ * request, however far back the user goes. The status and the page are in the address.
  */
 export function DeliveriesSection(props: {
   webhook: Webhook;
@@ -69,12 +69,13 @@ export function DeliveriesSection(props: {
 
 function NoDeliveries({ status, hasMore }: { status: string; hasMore: boolean }): JSX.Element {
   if (hasMore)
-    return <Empty title={`No delivery in this part is ${status}.`}>Older parts may have one.</Empty>;
+    return <Empty title={`No delivery on this page is ${status}.`}>Older pages may contain one.</Empty>;
   if (status !== '') return <Empty title={`No delivery is ${status}.`} />;
   return (
     <Empty title="No deliveries yet">
       <p>
-        A delivery appears here with the next event that the webhook selects. A test event makes one at once.
+        A delivery appears here with the next event that the webhook selects. A test event creates a delivery
+        at once.
       </p>
     </Empty>
   );

@@ -140,7 +140,7 @@ function DeliveryFacts(props: { delivery: Delivery; webhook: Webhook | undefined
   );
 }
 
-/** Why the last attempt failed, while others follow. Once the delivery has failed, its reason says it. */
+/** Why the last attempt failed. Shown only while the delivery has no reason of its own. */
 function lastFault({ attempts }: Delivery): string | undefined {
   const last = attempts.at(-1);
   return last === undefined || isSuccess(last) ? undefined : `The last attempt failed: ${attemptText(last)}`;

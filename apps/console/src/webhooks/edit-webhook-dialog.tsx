@@ -7,7 +7,7 @@ import { useToasts } from '../kit/toasts.js';
 import { changesBetween, draftOf, valuesOf, type WebhookValues } from './webhook-draft.js';
 import { WebhookForm } from './webhook-form.js';
 
-/** Changes the settings of a webhook. Sends only those that the reader has changed. */
+/** Changes the settings of a webhook. Sends only those that the user has changed. */
 export function EditWebhookDialog({
   webhook,
   onClose,

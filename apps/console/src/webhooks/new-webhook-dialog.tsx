@@ -45,8 +45,8 @@ export function NewWebhookDialog({ onClose }: { onClose: () => void }): JSX.Elem
         <h3>Signing secret</h3>
         <Code text={created.secret} label="Signing secret" />
         <p class="quiet">
-          Give it to the receiver as <code>WEBHOOK_SECRET</code>. You can look it up on the page of the
-          webhook; each look is written to the audit log.
+          Pass it to the receiver in the environment variable <code>WEBHOOK_SECRET</code>. The page of the
+          webhook can show it again. Each time, the audit log records this.
         </p>
         <h3>Verify deliveries</h3>
         <VerifierTabs webhook={created} />

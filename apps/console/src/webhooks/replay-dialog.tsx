@@ -23,13 +23,13 @@ const SCOPES: readonly { value: ReplayScope; label: string }[] = [
       'Missed events: from before the webhook existed, while it was disabled, or while its backlog was full',
   },
   { value: 'pending', label: 'Events that wait for a retry: retry now' },
-  { value: 'all', label: 'All events, delivered ones too' },
+  { value: 'all', label: 'All events, including delivered events' },
 ];
 const SPANS: readonly { value: ReplaySpan; label: string }[] = [
   { value: 'hour', label: 'The last hour' },
   { value: 'day', label: 'The last 24 hours' },
   { value: 'week', label: 'The last 7 days' },
-  { value: 'custom', label: 'From a time until a time' },
+  { value: 'custom', label: 'A time range of your choice' },
 ];
 const SINCE_TROUBLE = { value: 'trouble', label: 'Since it began to fail or was disabled' } as const;
 
@@ -87,7 +87,7 @@ export function ReplayDialog(props: ReplayDialogProps): JSX.Element {
           label="Time range"
           value={draft.span}
           choices={troubleSince === undefined ? SPANS : [SINCE_TROUBLE, ...SPANS]}
-          hint={draft.span === 'trouble' ? 'Includes the five minutes before.' : undefined}
+          hint={draft.span === 'trouble' ? 'Includes the five minutes before that time.' : undefined}
           onChange={(span) => {
             change({ span });
           }}
@@ -129,7 +129,7 @@ function CustomTimes(props: {
         label="Until"
         type="datetime-local"
         value={draft.until}
-        hint="Empty: now."
+        hint="If this is empty, the time range ends now."
         fault={faultOf('until')}
         onInput={(until) => {
           onChange({ until });
@@ -145,7 +145,7 @@ function Count({ path, request }: { path: string; request: NewReplay }): JSX.Ele
   const count = useQuery({
     queryKey: [...keyOf(api, path), request],
     queryFn: async ({ signal }) => {
-      // Each keystroke changes the request. So the deliveries are counted only when the reader pauses.
+      // Each keystroke changes the request. So the deliveries are counted only when the user pauses.
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       signal.throwIfAborted();
       return await api.change<StartedReplay>('POST', path, { ...request, dryRun: true });

@@ -29,10 +29,10 @@ export function ReplayProgressNotice(props: {
         {isFailing && (
           <>
             The webhook still fails, so deliveries wait for their next attempt.{' '}
-            <a href={deliveriesHref(webhook.id, 'pending')}>See what is pending</a>
+            <a href={deliveriesHref(webhook.id, 'pending')}>Show the pending deliveries</a>
           </>
         )}
-        {status === 'ended' && <a href={deliveriesHref(webhook.id, 'failed')}>See whether one has failed</a>}
+        {status === 'ended' && <a href={deliveriesHref(webhook.id, 'failed')}>Show the failed deliveries</a>}
       </p>
       {status !== 'running' && (
         <div class="actions">

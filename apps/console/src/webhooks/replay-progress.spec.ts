@@ -3,7 +3,7 @@ import { progressAfter, type ReplayProgress, startedProgress } from './replay-pr
 
 const START = 1_000_000;
 
-/** Looks at the webhook once a second, and returns the last progress. */
+/** Reads the number of pending deliveries once a second, and returns the last progress. */
 function after(count: number, ...pending: number[]): ReplayProgress {
   return pending.reduce(
     (progress, each, i) => progressAfter(progress, each, START + 1_000 * (i + 1)),

@@ -8,7 +8,7 @@ export interface ReplayProgress {
   done: number;
   /** When `done` last changed, in milliseconds since 1970. */
   changedAt: number;
-  /** `stalled`: nothing has ended for a while, so the page no longer looks every second. */
+  /** `stalled`: no delivery has ended for a while, so the page reads the webhook less often. */
   status: 'running' | 'stalled' | 'ended';
 }
 

@@ -4,7 +4,7 @@ import { type EventTypeChoice, typesOf } from './webhook-draft.js';
 /** Which events a replay selects. */
 export type ReplayScope = NonNullable<NewReplay['only']>;
 
-/** A named start of the replayed period. With `custom`, the reader chooses the times. */
+/** A named start of the replayed period. With `custom`, the user chooses the times. */
 export type ReplaySpan = 'trouble' | 'hour' | 'day' | 'week' | 'custom';
 
 /** A replay as the form edits it. */
@@ -64,7 +64,7 @@ function sinceOf({ span, since }: ReplayDraft, now: number, troubleSince: string
   return now - SPANS_MS[span];
 }
 
-/** Returns a point in time in the form of a `datetime-local` field, in the reader's zone. */
+/** Returns a point in time in the form of a `datetime-local` field, in the user's zone. */
 export function localText(time: number): string {
   return new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -40,8 +40,9 @@ export function SecretSection({ webhook }: { webhook: Webhook }): JSX.Element {
       {oldEndsAt !== undefined && (
         <p class="notice warn">
           <span>
-            The secret was rotated. The old one still signs, beside the new one, for{' '}
-            <Countdown until={oldEndsAt} over="no longer" />. Give the new one to the receiver until then.
+            The secret was rotated. Deliveries are signed with the old secret, too, for{' '}
+            <Countdown until={oldEndsAt} over="no longer" />. Configure the receiver with the new secret
+            before then.
           </span>
         </p>
       )}
@@ -107,8 +108,9 @@ function RotateDialog(props: {
       }}
     >
       <p>
-        Tidings makes a new secret, which signs every delivery from now on. For a while, the old one signs
-        too, so that the receiver can change to the new one without a lost delivery.
+        Tidings creates a new secret, and signs every delivery with it from now on. For the chosen time,
+        Tidings also signs with the old secret, so that no delivery is rejected until the receiver is
+        configured with the new secret.
       </p>
       <ChoiceField
         label="The old secret stays valid for"

@@ -35,14 +35,14 @@ export function TestOutcome({ test, onClose }: { test: StartedTest; onClose: () 
             ? 'The test event was not delivered within a minute'
             : 'Delivering the test event …'
           : isSuccess(last)
-            ? 'The receiver took the test event'
-            : 'The receiver did not take the test event'}
+            ? 'The receiver accepted the test event'
+            : 'The receiver did not accept the test event'}
       </strong>
       {error !== null && <Failure error={error} />}
       {last !== undefined && (
         <p>
           {attemptText(last)} after {durationText(last.durationMs)}.{' '}
-          <a href={to('deliveries', test.deliveryId)}>See its reply</a>
+          <a href={to('deliveries', test.deliveryId)}>Show the reply</a>
         </p>
       )}
       {isOver && <Button onClick={onClose}>Close</Button>}

@@ -51,8 +51,8 @@ export function VerifierTabs({
       </div>
       <div id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${index}`} class="stack">
         <p class="quiet">
-          A whole receiver. It needs {shown.needs}, and reads the signing secret from the variable{' '}
-          <code>WEBHOOK_SECRET</code>.
+          A complete receiver. It needs {shown.needs}, and reads the signing secret from the environment
+          variable <code>WEBHOOK_SECRET</code>.
         </p>
         <Code text={shown.code} label={`Receiver in ${shown.language}`} />
       </div>

@@ -6,9 +6,9 @@ import { VerifierTabs } from './verifier-tabs.js';
 /** Code for the receiver of a webhook. */
 export function VerifySection({ webhook }: { webhook: Webhook }): JSX.Element {
   return (
-    <Section title="Code that verifies">
+    <Section title="Code that verifies deliveries">
       <p class="quiet">
-        Each delivery is signed by the rules of Standard Webhooks, for which most languages have a library. A
+        Each delivery is signed as specified by Standard Webhooks. Most languages have a library for this. A
         receiver must verify the signature before it trusts the event.
       </p>
       <VerifierTabs webhook={webhook} />

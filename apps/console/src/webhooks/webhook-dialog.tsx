@@ -65,8 +65,8 @@ function DisableConfirmation({ webhook, onClose }: { webhook: Webhook; onClose: 
       }}
     >
       <p>
-        “{nameOf(webhook)}” gets no events until it is enabled again. Events of that time count as missed;
-        they can be replayed while they are kept.
+        “{nameOf(webhook)}” receives no events until it is enabled again. Events of that time count as missed.
+        You can replay them while they are in the event log.
       </p>
       {webhook.pending > 0 && (
         <p>{countText(webhook.pending, 'pending delivery ends', 'pending deliveries end')} as missed.</p>
@@ -94,7 +94,7 @@ function DeleteConfirmation({ webhook, onClose }: { webhook: Webhook; onClose: (
       }}
     >
       <p>
-        “{nameOf(webhook)}” gets no more events. Its settings, its signing secret and the list of its
+        “{nameOf(webhook)}” receives no more events. Its settings, its signing secret and the list of its
         deliveries are lost. This cannot be undone: a new webhook has another secret.
       </p>
       {webhook.pending > 0 && (

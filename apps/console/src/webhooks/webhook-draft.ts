@@ -7,11 +7,11 @@ export interface EventTypeChoice {
   isAll: boolean;
   /** Checked event types and patterns. */
   checked: readonly string[];
-  /** Other patterns as the reader types them, separated by spaces or commas. */
+  /** Other patterns as the user types them, separated by spaces or commas. */
   others: string;
 }
 
-/** A webhook as a form edits it: texts as the reader types them. */
+/** A webhook as a form edits it: texts as the user types them. */
 export interface WebhookDraft {
   url: string;
   description: string;

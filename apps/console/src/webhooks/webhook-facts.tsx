@@ -33,7 +33,7 @@ export function WebhookFacts({ webhook }: { webhook: Webhook }): JSX.Element {
           ],
           ['Headers', <Headers key="headers" headers={headers} />],
           ['Simultaneous requests', webhook.maxConcurrency ?? 'The default of the installation'],
-          ['Requests a second', webhook.rateLimitPerSecond ?? 'Without a limit'],
+          ['Requests per second', webhook.rateLimitPerSecond ?? 'Without a limit'],
           ['Created', <Time key="created" at={webhook.createdAt} />],
           ['Changed', <Time key="changed" at={webhook.updatedAt} />],
         ]}

@@ -97,7 +97,7 @@ export function WebhookForm({
         />
         <EventTypeFields
           label="Events"
-          allLabel="All events, also those of future types"
+          allLabel="All events, including events of future types"
           value={draft.eventTypes}
           fault={faults['eventTypes']}
           onChange={(eventTypes) => {
@@ -145,7 +145,7 @@ function MoreFields(props: {
       <summary>Contacts, headers, limits and order</summary>
       <div class="form">
         <CheckField
-          label="Ordered: one event at a time for each contact, the next after the last one succeeded or permanently failed"
+          label="Ordered: one event at a time for each contact. The next event follows after the delivery of the previous event has succeeded or permanently failed."
           isChecked={isOrdered}
           onChange={(value) => {
             onChange({ isOrdered: value });
@@ -155,7 +155,7 @@ function MoreFields(props: {
           label="Only these contacts"
           value={contactIds}
           lines={3}
-          hint="One contact id a line. Empty: all contacts."
+          hint="One contact id per line. If this is empty, the events of all contacts are delivered."
           fault={faults['contactIds']}
           onInput={(value) => {
             onChange({ contactIds: value });
@@ -166,7 +166,7 @@ function MoreFields(props: {
           value={headers}
           lines={3}
           placeholder="Authorization: Bearer abc"
-          hint="One header a line, as “Name: value”."
+          hint="One header per line, as “Name: value”."
           fault={faults['headers']}
           onInput={(value) => {
             onChange({ headers: value });
@@ -175,16 +175,16 @@ function MoreFields(props: {
         <TextField
           label="Simultaneous requests, at most"
           value={maxConcurrency}
-          hint="Empty: the default of the installation."
+          hint="If this is empty, the default of the installation applies."
           fault={faults['maxConcurrency']}
           onInput={(value) => {
             onChange({ maxConcurrency: value });
           }}
         />
         <TextField
-          label="Requests a second, at most"
+          label="Requests per second, at most"
           value={rateLimitPerSecond}
-          hint="Empty: no limit."
+          hint="If this is empty, there is no limit."
           fault={faults['rateLimitPerSecond']}
           onInput={(value) => {
             onChange({ rateLimitPerSecond: value });

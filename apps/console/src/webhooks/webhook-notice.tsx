@@ -10,7 +10,7 @@ import { useDeliveries } from './webhook-reads.js';
 import { stateOf, type WebhookState } from './webhook-state.js';
 import { deliveriesHref } from './webhook-table.js';
 
-/** What the reader can do about the state of a webhook. */
+/** What the user can do about the state of a webhook. */
 export interface NoticeActions {
   retry: () => Promise<void>;
   enable: () => Promise<void>;
@@ -21,7 +21,7 @@ export interface NoticeActions {
 
 interface NoticeProps {
   webhook: Webhook;
-  /** Time since which events were missed. Set if the reader has just enabled the webhook. */
+  /** Time since which events were missed. Set if the user has just enabled the webhook. */
   missedSince: string | undefined;
   actions: NoticeActions;
 }
@@ -59,7 +59,7 @@ export function WebhookNotice(props: NoticeProps): JSX.Element {
                 actions.replay('missed');
               }}
             >
-              Replay what was missed
+              Replay missed events
             </Button>
           }
         >
@@ -104,7 +104,7 @@ function Sentence({ state, webhook, actions }: NoticeProps & { state: WebhookSta
     case 'ok':
       return (
         <Advice>
-          Deliveries succeed. The last one was delivered <Time at={webhook.lastSuccessAt} />.{' '}
+          Deliveries succeed. The last event was delivered <Time at={webhook.lastSuccessAt} />.{' '}
           <Pending webhook={webhook} />
         </Advice>
       );
@@ -144,7 +144,7 @@ function Failing({ webhook, actions }: { webhook: Webhook; actions: NoticeAction
               actions.replay('failed');
             }}
           >
-            Replay what failed
+            Replay failed events
           </Button>
         </>
       }
@@ -152,7 +152,7 @@ function Failing({ webhook, actions }: { webhook: Webhook; actions: NoticeAction
       An attempt failed <Time at={webhook.failingSince} />, and none has succeeded since
       {last !== undefined && (
         <>
-          . The last one was <Time at={last.attempt.at} />:{' '}
+          . The last attempt was <Time at={last.attempt.at} />:{' '}
           <a href={to('deliveries', last.id)}>{attemptText(last.attempt)}</a>
         </>
       )}
@@ -171,7 +171,8 @@ function Pending({ webhook }: { webhook: Webhook }): JSX.Element | null {
       {typeof webhook.waitingSince === 'string' && (
         <>
           {' '}
-          Further events wait in the event log. The oldest was recorded <Time at={webhook.waitingSince} />.
+          Further events wait in the event log. The oldest of them was recorded{' '}
+          <Time at={webhook.waitingSince} />.
         </>
       )}
     </>

@@ -26,7 +26,7 @@ export async function retryPending(api: Api, { id, failingSince }: Webhook): Pro
 }
 
 /**
- * Enables or disables a webhook. To enable one that is enabled ends its pause.
+ * Enables or disables a webhook. Enabling a webhook that is already enabled ends its pause.
  * @throws {TidingsError | TidingsConnectionError}
  */
 export async function setEnabled(api: Api, { id }: Webhook, enabled: boolean): Promise<void> {

@@ -58,7 +58,7 @@ function OneWebhook({ id }: { id: string }): JSX.Element {
     setMissedSince(undefined);
     // The data that were read before the replay do not contain its deliveries.
     await readAgain();
-    if (count === 0) toasts.say('There is nothing to deliver.');
+    if (count === 0) toasts.say('No event matches, so nothing is delivered.');
     follow(count === 0 ? undefined : count);
   };
   const actionsOf = (of: Webhook): Parameters<typeof WebhookNotice>[0]['actions'] => ({
@@ -137,8 +137,8 @@ function OneWebhook({ id }: { id: string }): JSX.Element {
 }
 
 /**
- * Returns since when the webhook fails or is disabled. This is the earliest such time that the page has seen: the
- * webhook itself drops the time as soon as it works again, and a replay is wanted just then.
+ * Returns the earliest time since which the page has seen the webhook as failing or disabled. The page remembers this
+ * time for a replay, because the gateway no longer reports it as soon as the webhook works again.
  */
 function useTroubleSince(webhook: Webhook | undefined): { readonly current: string | undefined } {
   const earliest = useRef<string>();

@@ -4,7 +4,8 @@ import { Badge, type Tone } from '../kit/badge.js';
 import { Time } from '../kit/time.js';
 
 /**
- * State of a webhook. `stopped`: Tidings disabled it. `off`: a person disabled it. `new`: nothing was delivered yet.
+ * State of a webhook. `stopped`: Tidings disabled it. `off`: a caller or the console disabled it. `new`: nothing was
+ * delivered yet.
  */
 export type WebhookState = 'failing' | 'stopped' | 'off' | 'ok' | 'new';
 
@@ -23,7 +24,7 @@ const LOOKS: Readonly<Record<WebhookState, { tone: Tone; text: string }>> = {
   new: { tone: 'plain', text: 'no deliveries yet' },
 };
 
-/** The state of a webhook in a word, and why. */
+/** The state of a webhook as a badge, with the reason or the time beside it. */
 export function WebhookBadge({ webhook }: { webhook: Webhook }): JSX.Element {
   const state = stateOf(webhook);
   const { tone, text } = LOOKS[state];
@@ -41,7 +42,7 @@ export function WebhookBadge({ webhook }: { webhook: Webhook }): JSX.Element {
   );
 }
 
-/** Returns the name of a webhook for the reader: its description, or else its URL. */
+/** Returns the name of a webhook for the user: its description, or else its URL. */
 export function nameOf({ description, url }: Webhook): string {
   return description ?? url;
 }

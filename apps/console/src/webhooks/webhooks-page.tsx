@@ -20,7 +20,7 @@ const FILTERS: readonly { value: string; label: string; states?: readonly Webhoo
   { value: '', label: 'All webhooks' },
   { value: 'failing', label: 'Failing', states: ['failing'] },
   { value: 'disabled', label: 'Disabled', states: ['stopped', 'off'] },
-  { value: 'ok', label: 'Without trouble', states: ['ok', 'new'] },
+  { value: 'ok', label: 'Not failing or disabled', states: ['ok', 'new'] },
 ];
 /** Webhooks with trouble come first. */
 const ORDER: readonly WebhookState[] = ['failing', 'stopped', 'ok', 'new', 'off'];
