@@ -199,23 +199,24 @@ export function testUpgradeFrom(snapshotName: string): void {
         lastActivityAt: string | null;
         unreadCount: number;
       }
-      const status = await eventually('every contact has a conversation', async () => {
-        const { conversations } = await upgraded.json<{ conversations: { rows: number; contacts: number } }>(
+      // Read together: the worker posts sends meanwhile, and each new recipient becomes a contact.
+      const rows = await eventually('every contact has a conversation', async () => {
+        const { conversations: count } = await upgraded.json<{ conversations: { rows: number; contacts: number } }>(
           'GET',
           '/v1/status',
           undefined,
           'default',
         );
-        return conversations.contacts > 0 && conversations.rows === conversations.contacts && conversations;
+        const { conversations } = await upgraded.json<{ conversations: Row[] }>(
+          'GET',
+          '/v1/conversations?limit=100',
+          undefined,
+          'default',
+        );
+        const ofContacts = conversations.filter(({ contactId }) => contactId !== null);
+        const complete = count.contacts > 0 && count.rows === count.contacts;
+        return complete && ofContacts.length === Math.min(count.contacts, 100) && ofContacts;
       });
-      const { conversations } = await upgraded.json<{ conversations: Row[] }>(
-        'GET',
-        '/v1/conversations?limit=100',
-        undefined,
-        'default',
-      );
-      const rows = conversations.filter(({ contactId }) => contactId !== null);
-      expect(rows).toHaveLength(Math.min(status.contacts, 100));
       const active = rows.filter(({ lastActivityAt }) => lastActivityAt !== null);
       expect(active.length).toBeGreaterThan(0);
       expect(active.some(({ preview }) => preview !== null)).toBe(true);
