@@ -6,7 +6,7 @@ import { Output, type TextStream } from './output/output.js';
 import { type ConnectionSelection, findConnection, selectionOf } from './settings/connection.js';
 import { type Profile, ProfileStore } from './settings/profile-store.js';
 
-/** Retries of a request: fewer than the client's default, because a person waits. */
+/** Maximum number of retries of a request. Lower than the default of the client library, because a person waits. */
 const MAX_RETRIES = 2;
 
 /** The parts of the process that the commands use. Tests replace them. */
@@ -17,7 +17,7 @@ export interface Terminal {
   /** Stream on which questions to the user appear. It is not standard output, because a program may read that. */
   readonly questions: Writable;
   readonly environment: NodeJS.ProcessEnv;
-  /** Aborts when the user presses Ctrl-C, or a signal ends the process. */
+  /** Aborts when the user presses Ctrl-C, or when the process receives SIGTERM or SIGHUP. */
   readonly signal: AbortSignal;
   /** Aborts when nobody reads standard output any more, for example because a pipe to `head` was closed. */
   readonly outputEnd: AbortSignal;
@@ -70,7 +70,7 @@ export class CommandContext {
     return new Tidings({ baseUrl: url, apiKey, maxRetries: MAX_RETRIES });
   }
 
-  /** Calls an operation of the API, and returns the JSON of its answer. */
+  /** Sends a request to the API, and returns the parsed JSON of the answer. */
   async call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown> {
     const tidings = await this.client();
     const signal = method === 'GET' ? this.readingSignal : this.signal;
@@ -78,8 +78,8 @@ export class CommandContext {
   }
 
   /**
-   * Makes a GET request, and returns the JSON of its answer.
-   * @param field a field that each such answer has
+   * Sends a GET request to the API, and returns the parsed JSON of the answer.
+   * @param field a field that every gateway includes in its answer to this request
    * @throws {TidingsConnectionError} if the field is missing, which means that another service has answered
    */
   async read<T extends object>(path: string, field: keyof T & string): Promise<T> {
@@ -96,8 +96,8 @@ export class CommandContext {
 }
 
 /**
- * Returns a function for `Command.action`, which calls `run` with the context and the arguments and options of the command.
- * An exit code that `run` returns becomes that of the process.
+ * Returns a function for `Command.action`. The function calls `run` with the context, and with the arguments and the
+ * options of the command. If `run` returns an exit code, the process exits with this code.
  */
 export function action<Arguments extends unknown[]>(
   terminal: Terminal,

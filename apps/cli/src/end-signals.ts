@@ -1,8 +1,8 @@
 import { ExitCode } from './exit-code.js';
 
 /**
- * The signals that end a command, each with its exit code: the one that shells report for a process that the signal
- * killed.
+ * The signals that end a command, each with the exit code of the process. It is the code that a shell reports for a
+ * process that the signal killed.
  */
 const EXIT_CODES = {
   SIGINT: ExitCode.interrupted,
@@ -16,7 +16,7 @@ const EXIT_CODES = {
  */
 const SAME_SIGNAL_MS = 500;
 
-/** What a command knows of the signals that end it. */
+/** Whether a signal has requested the end of the command, and which one was the first. */
 export interface EndSignals {
   /** Aborts at the first signal. */
   readonly signal: AbortSignal;
@@ -24,7 +24,7 @@ export interface EndSignals {
   readonly exitCode: () => ExitCode | undefined;
 }
 
-/** Lets a command end in order at the first signal. A later signal ends the process at once. */
+/** Handles the signals: the first one lets the command end in order, a later one ends the process at once. */
 export function listenForEnd(): EndSignals {
   const end = new AbortController();
   let exitCode: ExitCode | undefined;

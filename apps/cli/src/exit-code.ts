@@ -1,19 +1,19 @@
 /** Exit codes of `tidings`. Documented in docs/command-line.md. */
 export const ExitCode = {
   success: 0,
-  /** The gateway rejected the request, a check of `doctor` failed, or an unexpected error occurred. */
+  /** The gateway rejected the request, `doctor` or `status` found a problem, or an unexpected error occurred. */
   failure: 1,
   /** The command line is wrong: an unknown command or option, or an invalid value. */
   usage: 2,
-  /** There is no API key, the gateway does not accept it, or it lacks a scope. */
+  /** There is no API key, the gateway does not accept the key, or the key lacks a scope. */
   unauthenticated: 3,
-  /** The gateway cannot be reached. */
+  /** The gateway cannot be reached, or in the command `trigger`, the simulator. */
   unreachable: 4,
   /** The terminal was closed (SIGHUP). */
   hungUp: 129,
   /** The user pressed Ctrl-C (SIGINT). */
   interrupted: 130,
-  /** The process was told to end (SIGTERM). */
+  /** The process received SIGTERM. */
   terminated: 143,
 } as const;
 

@@ -2,7 +2,7 @@ import { TidingsConnectionError, TidingsError } from '#client';
 import { printable } from './output/printable.js';
 import { ExitCode } from './exit-code.js';
 
-/** The command cannot do what it was asked to do. The message names the option or setting, and the remedy. */
+/** The command failed for a reason that the user can remove. The message names the reason and often the remedy. */
 export class CommandFault extends Error {
   constructor(
     message: string,
@@ -13,7 +13,7 @@ export class CommandFault extends Error {
   }
 }
 
-/** The gateway has stored a send, but the command ended before the send had the status that it waited for. */
+/** The gateway has stored a send, but the command ended before the send reached the status of the option `--wait`. */
 export class StoredSendFault extends Error {
   constructor(
     readonly sendId: string,
@@ -24,7 +24,7 @@ export class StoredSendFault extends Error {
   }
 }
 
-/** A send failed, and the gateway may have stored it. */
+/** A request to send failed, but the gateway may have stored the send. */
 export class UnconfirmedSendFault extends Error {
   constructor(
     readonly idempotencyKey: string,

@@ -1,4 +1,7 @@
-/** Says why `fetch` failed. Its own message is "fetch failed"; the reason is in its cause, at times only as a code. */
+/**
+ * Returns the reason of an error of `fetch`. The message of such an error is only "fetch failed". The reason is the
+ * message of its cause or, if this message is empty, the code of the cause.
+ */
 export function fetchFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -23,15 +23,15 @@ export function createProgram(terminal: Terminal, version: string): Command {
     .description('The command line of the Tidings gateway.')
     .version(version)
     .option('--url <url>', 'address of the gateway (TIDINGS_URL)')
-    .option('--profile <name>', 'profile of `tidings login` (TIDINGS_PROFILE)')
+    .option('--profile <name>', 'profile that `tidings login` stored (TIDINGS_PROFILE)')
     .option('--json', 'print JSON, one value per line')
     .option('--no-color', 'print without colors (NO_COLOR)')
     .addHelpText(
       'after',
       `
 The API key comes from TIDINGS_API_KEY or from a profile, never from the command line.
-Exit codes: 0 success, 1 rejected or a check failed, 2 wrong usage, 3 API key missing or not accepted,
-4 gateway not reachable, 129 SIGHUP, 130 Ctrl-C, 143 SIGTERM.`,
+Exit codes: 0 success, 1 request rejected, problem found or unexpected error, 2 wrong usage,
+3 API key missing or not accepted, 4 gateway not reachable, 129 SIGHUP, 130 Ctrl-C, 143 SIGTERM.`,
     )
     .showHelpAfterError('(see: tidings --help)')
     .exitOverride()

@@ -34,7 +34,7 @@ function report(
 ): ExitCode {
   // Help and usage errors are printed already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.success : ExitCode.usage;
-  // A command that only reads ends when nobody reads its output.
+  // A command that only reads was ended because nobody reads its output any more. That is no failure.
   if (outputEnd.aborted && error === outputEnd.reason) return ExitCode.success;
   // These errors contain the id or the idempotency key of a send. Without these, a script could only send again.
   const isAboutSend = error instanceof StoredSendFault || error instanceof UnconfirmedSendFault;

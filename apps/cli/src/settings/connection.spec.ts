@@ -26,7 +26,7 @@ describe('the connection of a command to a gateway', () => {
     await store.use('main');
     expect(await findConnection({}, {}, store)).toEqual(MAIN);
     await expect(findConnection({ profile: 'other' }, {}, store)).rejects.toThrow(
-      'there is no profile other; stored: main, test',
+      'there is no profile other; stored profiles: main, test',
     );
   });
 
@@ -69,7 +69,7 @@ describe('the connection of a command to a gateway', () => {
     expect(await findConnection({}, local, store)).toMatchObject({ apiKey: 'tk_local' });
   });
 
-  it('does not need the stored profiles if TIDINGS_URL and TIDINGS_API_KEY are set, so it works with an unreadable home', async () => {
+  it('does not read the profiles if TIDINGS_URL and TIDINGS_API_KEY are set and no profile is named, so an unreadable file does not matter', async () => {
     const environment = { TIDINGS_URL: MAIN.url, TIDINGS_API_KEY: MAIN.apiKey };
     await store.save('main', { url: 'https://elsewhere.example', apiKey: 'tk_other' });
     await chmod(store.path, 0o644);

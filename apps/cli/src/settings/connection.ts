@@ -10,7 +10,7 @@ export interface ConnectionSelection {
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 
-/** Returns what the user has selected: an option comes before `TIDINGS_URL` and `TIDINGS_PROFILE`. */
+/** Returns what the user has selected. An option takes precedence over `TIDINGS_URL` or `TIDINGS_PROFILE`. */
 export function selectionOf(
   { url, profile }: ConnectionSelection,
   environment: NodeJS.ProcessEnv,
@@ -22,10 +22,12 @@ export function selectionOf(
 }
 
 /**
- * Finds the gateway and its API key. The address is the selected one, that of the profile, or that of `npm start`. The
- * key comes from `TIDINGS_API_KEY`, from the profile, or from the installation of this checkout.
+ * Finds the gateway and its API key. The address comes from the selection, otherwise from the profile, otherwise from
+ * `npm start`. The key comes from `TIDINGS_API_KEY`, otherwise from the profile, otherwise from the installation of
+ * this checkout.
  *
- * A stored key goes only to the address for which it was stored: `--url` with another address needs `TIDINGS_API_KEY`.
+ * A stored key is sent only to the address for which it was stored: `--url` with another address needs
+ * `TIDINGS_API_KEY`.
  * @throws {CommandFault}
  */
 export async function findConnection(
@@ -35,7 +37,7 @@ export async function findConnection(
 ): Promise<Profile> {
   const { url, profile: name } = selectionOf(selection, environment);
   const key = nonEmpty(environment['TIDINGS_API_KEY']);
-  // The profiles of a service may be unreadable, for example because its home directory is not its own.
+  // A system service may be unable to read profiles, for example because its HOME belongs to another user.
   if (url !== undefined && key !== undefined && name === undefined)
     return { url: originOf(url), apiKey: key };
   const stored = await findProfile(name, store);

@@ -10,7 +10,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-/** Returns a parser of an option whose value is a number, also a fraction. */
+/** Returns a parser of an option whose value is a number, which may be a fraction. */
 export function numberFrom(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -14,17 +14,20 @@ export interface Profile {
 
 /** The stored profiles, by name. */
 export interface Profiles {
-  /** Name of the profile that is used unless another is named. Empty, or the name of no profile, if none is current. */
+  /**
+   * Name of the current profile, which commands use unless the user selects another one. If no profile is current,
+   * this text is empty or names a profile that is not stored.
+   */
   current: string;
   profiles: Readonly<Record<string, Profile>>;
 }
 
 const NAME = /^[\w.-]{1,64}$/;
-/** How long to wait until no other command changes the profiles, in milliseconds. A change takes some milliseconds. */
+/** Time limit for changes of the profiles by other commands, in milliseconds. A change takes some milliseconds. */
 const LOCK_TIMEOUT_MS = 10_000;
 const LOCK_CHECK_MS = 20;
 
-/** Keeps the profiles in a file that only its owner can read. */
+/** Stores the profiles in a file that only the user can read. */
 export class ProfileStore {
   constructor(
     readonly path: string,
@@ -59,17 +62,17 @@ export class ProfileStore {
     return stored;
   }
 
-  /** Stores a profile, and makes it the current one. @throws {CommandFault} if the name is not allowed */
+  /** Stores a profile, and makes it the current one. @throws {CommandFault} if the name is invalid */
   async save(name: string, profile: Profile): Promise<void> {
     assertProfileName(name);
     await this.change(({ profiles }) => ({ current: name, profiles: { ...profiles, [name]: profile } }));
   }
 
   /**
-   * Removes a profile. If it is the current one, none is current afterwards: commands must not go to another gateway
-   * without being asked to.
+   * Removes a profile. If it was the current one, no profile is current afterwards: no command may use another
+   * profile that the user has not selected.
    * @returns the profiles that are left
-   * @throws {CommandFault} if there is none with this name
+   * @throws {CommandFault} if no stored profile has this name
    */
   async remove(name: string): Promise<Profiles> {
     return await this.change(({ current, profiles }) => {
@@ -81,7 +84,7 @@ export class ProfileStore {
     });
   }
 
-  /** Makes a profile the current one. @throws {CommandFault} if there is none with this name */
+  /** Makes a profile the current one. @throws {CommandFault} if no stored profile has this name */
   async use(name: string): Promise<void> {
     await this.change(({ profiles }) => {
       if (!Object.hasOwn(profiles, name)) throw unknownProfile(name, profiles);
@@ -89,7 +92,7 @@ export class ProfileStore {
     });
   }
 
-  /** Changes what is stored, and returns it. A change that another command makes meanwhile is not lost. */
+  /** Changes the stored profiles, and returns them. Other commands wait meanwhile, so that no change is lost. */
   private async change(changed: (stored: Profiles) => Profiles): Promise<Profiles> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     const lock = `${this.path}.lock`;
@@ -103,7 +106,7 @@ export class ProfileStore {
     }
   }
 
-  /** Creates the lock file as soon as there is none. @throws {CommandFault} if another process keeps it */
+  /** Creates the lock file once it does not exist. @throws {CommandFault} if it still exists after the time limit */
   private async take(lock: string): Promise<void> {
     const deadline = performance.now() + this.lockTimeoutMs;
     for (;;) {
@@ -140,7 +143,7 @@ export class ProfileStore {
   }
 }
 
-/** @throws {CommandFault} if no profile may have this name */
+/** @throws {CommandFault} if the name is invalid */
 export function assertProfileName(name: string): void {
   if (!NAME.test(name))
     throw new CommandFault('a profile name has 1 to 64 letters, digits, dots, hyphens or underscores');
@@ -149,7 +152,7 @@ export function assertProfileName(name: string): void {
 export function unknownProfile(name: string, profiles: Profiles['profiles']): CommandFault {
   const names = Object.keys(profiles);
   return new CommandFault(
-    `there is no profile ${name}; ${names.length === 0 ? 'sign in with `tidings login`' : `stored: ${names.join(', ')}`}`,
+    `there is no profile ${name}; ${names.length === 0 ? 'sign in with `tidings login`' : `stored profiles: ${names.join(', ')}`}`,
   );
 }
 
