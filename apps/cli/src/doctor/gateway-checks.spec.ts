@@ -22,21 +22,24 @@ async function check(answer: RequestListener): Promise<Finding[]> {
 }
 
 it.each([
-  [502, 'start it'],
-  [429, 'start it'],
-  [404, 'a free PORT'],
-  [200, 'a free PORT'],
-])('An answer with status %d that is no readiness is reported with its status.', async (status, remedy) => {
-  const found = await check((_, response) => response.writeHead(status).end('<h1>Sorry</h1>'));
-  expect(found).toMatchObject([
-    {
-      text: `what answers at ${url} is not a Tidings gateway: it answers ${status}`,
-      remedy: expect.stringContaining(remedy),
-    },
-  ]);
-});
+  [502, 'start the gateway'],
+  [429, 'start the gateway'],
+  [404, 'a free port'],
+  [200, 'a free port'],
+])(
+  'An answer with status %d that does not come from a gateway is reported with this status.',
+  async (status, remedy) => {
+    const found = await check((_, response) => response.writeHead(status).end('<h1>Sorry</h1>'));
+    expect(found).toMatchObject([
+      {
+        text: `the server at ${url} is not a Tidings gateway: it answered with status ${status}`,
+        remedy: expect.stringContaining(remedy),
+      },
+    ]);
+  },
+);
 
-it('A redirect is reported with the address that it leads to.', async () => {
+it('A redirect is reported with the origin of its target.', async () => {
   const found = await check((_, response) =>
     response.writeHead(301, { location: 'https://tidings.internal/health/ready' }).end(),
   );

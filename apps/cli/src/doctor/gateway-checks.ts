@@ -3,11 +3,11 @@ import { ago, duration } from '../output/duration.js';
 import { fetchFault } from '../fetch-fault.js';
 import { fine, type Finding, problem, warning } from './finding.js';
 
-/** Time to wait for each answer of the gateway, in milliseconds. */
+/** Time limit for each answer of the gateway, in milliseconds. */
 const TIMEOUT_MS = 10_000;
-/** Difference between the clocks of this machine and the gateway that is worth a remark, in milliseconds. */
+/** Difference between the clocks of this machine and the gateway from which it is a problem, in milliseconds. */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000;
-/** Age at which a waiting send is worth a remark, in milliseconds. */
+/** Waiting time of a send above which a warning is reported, in milliseconds. */
 const OLD_SEND_MS = 600_000;
 
 /** The gateway to check. */
@@ -18,8 +18,9 @@ export interface GatewayAddress {
 }
 
 /**
- * Checks a gateway from outside: whether it answers, what it reports about itself, and what its account lacks.
- * @param absent returns the finding that no gateway answers at the address, with the reason
+ * Checks a gateway from outside: whether it answers, its readiness, its clock, and the state of the account to which
+ * the API key belongs.
+ * @param absent returns the finding that no gateway answers at the address; `why` is the reason
  */
 export async function checkGateway(
   { url, apiKey }: GatewayAddress,
@@ -70,14 +71,14 @@ function otherProgram(url: string, { status, headers }: Response): Finding {
     return problem(
       'gateway',
       `${url} redirects to ${new URL(location, url).origin}`,
-      'use the address that it leads to: --url, TIDINGS_URL or the profile',
+      'use the address to which it redirects: --url, TIDINGS_URL or the profile',
     );
   return problem(
     'gateway',
-    `what answers at ${url} is not a Tidings gateway: it answers ${status}`,
+    `the server at ${url} is not a Tidings gateway: it answered with status ${status}`,
     status === 429 || status >= 500
-      ? 'if it is a proxy before a gateway that is stopped or overloaded, start it or wait; otherwise correct the address: --url, TIDINGS_URL or the profile'
-      : 'correct the address (--url, TIDINGS_URL or the profile), or give the gateway a free PORT',
+      ? 'if this is a proxy whose gateway is stopped or overloaded, start the gateway or wait; otherwise correct the address: --url, TIDINGS_URL or the profile'
+      : 'correct the address (--url, TIDINGS_URL or the profile), or set PORT of the gateway to a free port',
   );
 }
 
@@ -97,7 +98,7 @@ function clockFindings(response: Response): Finding[] {
   return [
     problem(
       'clock',
-      `this machine and the gateway differ by ${duration(difference)}; receivers refuse deliveries that seem old`,
+      `this machine and the gateway differ by ${duration(difference)}; receivers of webhooks may reject deliveries whose timestamp seems too old`,
       'synchronize the clocks with NTP',
     ),
   ];
@@ -124,7 +125,7 @@ async function checkAccount(url: string, apiKey: string | undefined): Promise<Fi
       return [
         warning(
           check,
-          'accepted, but it has no scope `admin`: the status of the account is not checked',
+          'accepted, but it lacks the scope `admin`, so the status of the account is not checked',
           'use a key with the scope `admin`',
         ),
       ];
@@ -170,7 +171,7 @@ function sendFindings({ sends }: Status): Finding[] {
     found.push(
       warning(
         'sends',
-        `${unknown} are unknown: the messaging service may have them`,
+        `${unknown} with the status unknown: the messaging service may have accepted them`,
         'look at them with `tidings sends list --status unknown`, then decide with `tidings sends resolve`',
       ),
     );
@@ -178,11 +179,11 @@ function sendFindings({ sends }: Status): Finding[] {
     found.push(
       warning(
         'sends',
-        `the oldest has waited for ${duration(sends.oldestQueuedMs)}`,
+        `the oldest waiting send has waited for ${duration(sends.oldestQueuedMs)}`,
         'see the problems above, or raise UPSTREAM_REQUESTS_PER_SECOND if the budget is used up',
       ),
     );
-  return found.length === 0 ? [fine('sends', 'none is unknown or waits for long')] : found;
+  return found.length === 0 ? [fine('sends', 'none is unknown, and none has waited for long')] : found;
 }
 
 function webhookFindings({ deliveries }: Status): Finding[] {
@@ -190,8 +191,8 @@ function webhookFindings({ deliveries }: Status): Finding[] {
   const found = failing.map(({ webhookId, since }) =>
     warning(
       `webhook ${webhookId}`,
-      `has failed since ${ago(since)}`,
-      `see its replies with \`tidings deliveries list --webhook ${webhookId}\`, repair the receiver, then \`tidings replay ${webhookId} --since 1d\``,
+      `failing since ${ago(since)}`,
+      `see its replies with \`tidings deliveries list --webhook ${webhookId}\`, repair the receiver, then deliver the failed events again with \`tidings replay ${webhookId} --since 1d\``,
     ),
   );
   if (endpoints.disabled > 0)

@@ -28,11 +28,11 @@ import {
 import { duration } from '../output/duration.js';
 import { fine, type Finding, problem } from './finding.js';
 
-/** Time for the first connection to Redis, in milliseconds. */
+/** Time limit for the connection to Redis, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Time for each check of a store, in milliseconds. */
+/** Time limit for the check of the blob store, in milliseconds. */
 const STORE_TIMEOUT_MS = 10_000;
-/** Difference between the clocks of this machine and Redis that is worth a remark, in milliseconds. */
+/** Difference between the clocks of this machine and Redis above which it is a problem, in milliseconds. */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000;
 
 /**
@@ -53,8 +53,8 @@ export async function checkInstallation(environment: NodeJS.ProcessEnv): Promise
 }
 
 function checkVariables(environment: NodeJS.ProcessEnv): Finding[] {
-  // Only gateways have an API key. Without one, as in the container of a worker, the variables of gateways do not
-  // matter.
+  // Only gateways need API_KEY. If it is not set, as in the container of a worker, variables that only gateways read
+  // are not checked.
   const isForGateway = (environment['API_KEY'] ?? '') !== '';
   const faults = [
     ...(isForGateway ? faultsOf(GatewayEnvironment, environment) : []),
@@ -175,7 +175,7 @@ async function checkRedisServer(redis: RedisClient, settings: CommonEnvironment)
       problem(
         'Redis',
         'does not write an append-only file: a restart loses stored sends',
-        'run: redis-cli CONFIG SET appendonly yes (and appendfsync always), and set both in its configuration',
+        'run: redis-cli CONFIG SET appendonly yes (and appendfsync always), and set both in the configuration of Redis',
       ),
     );
   const refused = await checkWrite(redis, settings.REDIS_KEY_PREFIX);
@@ -220,7 +220,7 @@ async function checkBlobStore(settings: CommonEnvironment): Promise<Finding[]> {
   const check = 'blob store';
   try {
     const store = await openBlobStore(settings);
-    await withDeadline(store.check(), STORE_TIMEOUT_MS, 'the test file');
+    await withDeadline(store.check(), STORE_TIMEOUT_MS, 'writing the test file');
     return [fine(check, 'can be written')];
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -228,7 +228,7 @@ async function checkBlobStore(settings: CommonEnvironment): Promise<Finding[]> {
       problem(
         check,
         `cannot be used: ${why}`,
-        'check that the directory or bucket of BLOB_STORE exists, may be written and has room',
+        'check that the directory or bucket of BLOB_STORE exists, can be written and has free space',
       ),
     ];
   }
@@ -250,7 +250,7 @@ async function checkUpstream(settings: CommonEnvironment): Promise<Finding[]> {
   }
 }
 
-/** Counts the contacts of a list, and keeps none of them. */
+/** Counts the contacts of a list without storing them. */
 class ContactCount implements ContactReader {
   count = 0;
 
@@ -266,7 +266,7 @@ function upstreamRemedy(error: unknown): string {
   if (error instanceof UpstreamStatusError && (error.status === 401 || error.status === 403))
     return 'set UPSTREAM_API_KEY to a valid key of the messaging service';
   if (error instanceof UpstreamStatusError && error.status >= 500)
-    return 'wait until the messaging service works again; waiting sends then go on by themselves';
+    return 'wait until the messaging service works again; waiting sends are then relayed automatically';
   if (error instanceof UpstreamStatusError || error instanceof UpstreamReplyUnreadableError)
     return 'correct UPSTREAM_BASE_URL, which includes the path such as /v1';
   return 'start the messaging service, or correct UPSTREAM_BASE_URL';

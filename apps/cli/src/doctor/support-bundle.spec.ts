@@ -64,7 +64,7 @@ describe('a support bundle', () => {
     });
   });
 
-  it('contains only variables of the product, and of a secret only that it is set', async () => {
+  it('contains only environment variables of the product, and no value of a secret', async () => {
     const { configuration } = await bundleOf({
       ...{ API_KEY: 'secret', METRICS_TOKEN: 'secret', ENCRYPTION_KEYS_PREVIOUS: 'secret', PORT: '3000' },
       ...{ UPSTREAM_API_KEY: 'secret', TOKEN_RATE_LIMIT_PER_MINUTE: '60', REDIS_KEY_PREFIX: 'mine' },
@@ -77,7 +77,7 @@ describe('a support bundle', () => {
     });
   });
 
-  it('leaves out the words of the messaging service', async () => {
+  it('leaves out the text of errors of the messaging service', async () => {
     const { findings } = await bundleOf({}, [
       { check: 'messaging service', state: 'problem', text: 'it answers 500: Hello +15551230001' },
       { check: 'Redis', state: 'ok', text: 'version: 7.0' },

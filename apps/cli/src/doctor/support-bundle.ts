@@ -6,11 +6,11 @@ import { productVersion } from '../product-version.js';
 import type { Finding } from './finding.js';
 import type { GatewayAddress } from './gateway-checks.js';
 
-/** Time to wait for each answer, in milliseconds. */
+/** Time limit for each answer, in milliseconds. */
 const TIMEOUT_MS = 10_000;
-/** Maximum number of bytes of an answer that are kept. */
+/** Maximum length of an answer in the bundle, in UTF-16 code units; the rest is cut off. */
 const MAX_ANSWER_BYTES = 2_000_000;
-/** Number of bytes at the end of a log that are searched, and maximum number of its lines that are kept. */
+/** Number of bytes at the end of a log that are read, and maximum number of its warnings and errors in the bundle. */
 const LOG_BYTES = 2_000_000;
 const MAX_LOG_LINES = 100;
 /** Level from which a line of the log is a warning or an error. */
@@ -86,7 +86,7 @@ export function withoutCredentials(value: string): string {
     .replace(/([?&]password=)[^&#]*/gi, '$1(set)');
 }
 
-/** The messaging service may quote anything in its errors, so its words are left out. */
+/** An error of the messaging service may quote anything, such as the text of a message. So its text is left out. */
 function withoutQuotes(finding: Finding): Finding {
   if (finding.check !== 'messaging service') return finding;
   return { ...finding, text: finding.text.replace(/: .*/s, '') };

@@ -31,8 +31,8 @@ export function timeOf(text: string, option: string, now = Date.now()): Date {
 }
 
 /**
- * Parses an option that names a future time. Accepts no age, which would be in the past, and no date without a time
- * of day.
+ * Parses an option that names a future time. The value must be a date with a time of day. An age is rejected, because
+ * it would be in the past.
  * @param option name of the option, for the error
  * @throws {CommandFault}
  */
@@ -40,7 +40,7 @@ export function futureTimeOf(text: string, option: string): Date {
   const time = text.includes('T') ? parseIsoDate(text) : Number.NaN;
   if (Number.isNaN(time))
     throw new CommandFault(
-      `${option}: ${text} is not a time with its time zone; write it such as 2030-01-31T09:00:00Z`,
+      `${option}: ${text} is not a time with its time zone; an example is 2030-01-31T09:00:00Z`,
     );
   return new Date(time);
 }

@@ -21,7 +21,7 @@ describe('a time given as an option', () => {
   });
 
   it.each(['60', '9', '2026', '2026-01', '1 Jan 2026', '2026-01-01T09:00:00', '2026-02-30', '2026-13-01'])(
-    'cannot be %s, although Date.parse or a person may interpret the text as a time',
+    'is rejected if it is %s, although Date.parse or a person may interpret this text as a time',
     (text) => {
       expect(() => timeOf(text, '--since')).toThrow(
         `--since: ${text} is neither a time with its time zone such as 2026-01-31T09:00:00Z`,
@@ -36,7 +36,7 @@ describe('a time given as an option', () => {
     );
     for (const text of ['30d', '2030-01-31'])
       expect(() => futureTimeOf(text, '--expires-at')).toThrow(
-        `--expires-at: ${text} is not a time with its time zone; write it such as 2030-01-31T09:00:00Z`,
+        `--expires-at: ${text} is not a time with its time zone; an example is 2030-01-31T09:00:00Z`,
       );
   });
 });
@@ -98,7 +98,7 @@ describe('the output of a command', () => {
     expect(written.join('')).toBe(`${['N', ...lines].join('\n')}\n`);
   });
 
-  it('has aligned columns, also with characters of double width and with an empty value', async () => {
+  it('aligns the columns of a list, even if a cell is empty or has characters of double width', async () => {
     const written: string[] = [];
     const rows = [
       { a: '日本👋🏽', b: 1 },
@@ -113,13 +113,13 @@ describe('the output of a command', () => {
     expect(written.join('')).toBe('A       B\n日本👋🏽  1\nb       22\n-       -\n');
   });
 
-  it('has one JSON object per line if JSON is requested', async () => {
+  it('has one JSON object per line for a list if JSON is requested', async () => {
     const written: string[] = [];
     await outputTo(written, { isJson: true }).list([{ a: 1 }, { a: '\u009b' }], [], 10);
     expect(written).toEqual(['{"a":1}\n', '{"a":"\\u009b"}\n']);
   });
 
-  it('has a remark in color only if standard error is a terminal, and as JSON if JSON is requested', () => {
+  it('colors a remark only if standard error is a terminal, and writes it as JSON if JSON is requested', () => {
     const remark = (isTTY: { stdout: boolean; stderr: boolean }, isJson: boolean): string => {
       const written: string[] = [];
       const write = (text: string): unknown => written.push(text);

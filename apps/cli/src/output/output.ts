@@ -79,7 +79,7 @@ export class Output {
         if (block.length > BLOCK_ROWS) print();
       }
     } finally {
-      // After an error, what was read before it is shown.
+      // After an error, the rows that were read before it are printed.
       if (count > 0 && !this.isJson) print();
     }
     if (count === 0 && !this.isJson) this.line('None found.');
@@ -123,7 +123,7 @@ export class Output {
   }
 }
 
-/** Returns JSON on one line. Some control characters are legal in JSON and still do something in some terminals. */
+/** Returns JSON on one line. Escapes control characters that JSON allows but that have an effect in some terminals. */
 function jsonText(value: object): string {
   return JSON.stringify(value).replace(
     /[\u007f-\u009f]/gu,
@@ -156,7 +156,7 @@ function nestedLines(value: object, indent: string): string[] {
   );
 }
 
-/** True for objects and lists that take lines of their own; short lists of words stay on one line. */
+/** True for objects with fields, and for lists that contain objects. Both are printed on lines of their own. */
 function isNested(value: unknown): value is object {
   if (Array.isArray(value)) return value.some((each) => typeof each === 'object');
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
