@@ -438,7 +438,7 @@ describe('the command trigger', () => {
     const message = 'phoneNumber +15551 already belongs to a contact';
     answer = (_, response) => response.writeHead(400).end(JSON.stringify({ field: 'phoneNumber', message }));
     await expect(trigger('contact.created', '--phone-number', '+15551')).rejects.toThrow(
-      new CommandFault(`the simulator refused: ${message}`),
+      new CommandFault(`the simulator rejected the request: ${message}`),
     );
   });
 });

@@ -113,7 +113,11 @@ function collectScopes(text: string, before: readonly string[] | undefined): str
 
 function withSettings(command: Command): Command {
   return command
-    .option('--requests-per-second <number>', 'maximum request rate at the messaging service', positiveNumber)
+    .option(
+      '--requests-per-second <number>',
+      'maximum number of requests per second to the messaging service',
+      positiveNumber,
+    )
     .option('--polling <on|off>', 'whether contacts are polled and events are emitted', onOrOff);
 }
 

@@ -5,7 +5,7 @@ import { DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../settings/option-values
 import { addDefaultList } from './default-list.js';
 import { addShow } from './show-and-delete.js';
 
-/** Adds `contacts` and `messages`: they show what the messaging service has, read through the gateway. */
+/** Adds `contacts` and `messages`, which show data of the messaging service, read through the gateway. */
 export function addContacts(program: Command, terminal: Terminal): void {
   const contacts = program
     .command('contacts')

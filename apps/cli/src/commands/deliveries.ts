@@ -18,7 +18,7 @@ const STATUSES = Object.keys({
   failed: true,
   missed: true,
 } satisfies Record<Delivery['status'], true>);
-/** Time between two looks at the progress of a replay, in milliseconds. */
+/** Time between two reads of the progress of a replay, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 500;
 const CONTINUES = 'The replay continues without this command.';
 
@@ -48,7 +48,10 @@ export function addDeliveries(program: Command, terminal: Terminal): void {
   addDefaultList(deliveries, 'list deliveries, newest first')
     .addOption(new Option('--status <status>', 'only deliveries with this status').choices(STATUSES))
     .addOption(new Option('--failed', 'short for --status failed').conflicts('status'))
-    .option('--since <time>', 'finished since, or pending and created since: ISO 8601, or an age such as 1h')
+    .option(
+      '--since <time>',
+      'only deliveries that finished since this time, and pending ones created since then: ISO 8601, or an age such as 1h',
+    )
     .option('--webhook <id>', 'only deliveries of this webhook')
     .option('--event <id>', 'only deliveries of this event')
     .option('--limit <count>', 'maximum number of deliveries', wholeNumber(1, MAX_LIMIT), DEFAULT_LIMIT)
@@ -58,7 +61,7 @@ export function addDeliveries(program: Command, terminal: Terminal): void {
   program
     .command('retry')
     .argument('<deliveryIds...>')
-    .description('attempt deliveries again: finished ones, and pending ones now')
+    .description('attempt finished deliveries again, and pending deliveries at once')
     .action(action(terminal, retry));
 
   program
@@ -69,15 +72,13 @@ export function addDeliveries(program: Command, terminal: Terminal): void {
     .option('--until <time>', 'events before this time: ISO 8601, or an age such as 1h')
     .option('--types <types>', 'only these event types', collect)
     .addOption(
-      new Option('--only <which>', 'which events (default: failed)').choices([
-        'failed',
-        'missed',
-        'pending',
-        'all',
-      ]),
+      new Option(
+        '--only <which>',
+        'which events to deliver, by the state of their delivery (default: failed)',
+      ).choices(['failed', 'missed', 'pending', 'all']),
     )
     .option('--dry-run', 'only count the events that would be delivered')
-    .option('--no-wait', 'do not wait until everything was attempted')
+    .option('--no-wait', 'do not wait until all deliveries have ended')
     .action(action(terminal, replay));
 }
 
@@ -156,7 +157,7 @@ async function replay(
 }
 
 /**
- * Shows how many of the deliveries are left. Ends when none are left, when no delivery has ended for two minutes, or
+ * Shows how many of the deliveries have ended. Returns when all have ended, when none has ended for two minutes, or
  * when the user presses Ctrl-C.
  */
 async function showProgress(context: CommandContext, path: string, count: number): Promise<void> {

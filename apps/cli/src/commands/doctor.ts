@@ -21,14 +21,14 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .description('find out what is wrong, and what to do about it')
     .option(
       '--bundle [file]',
-      'also write a new file with everything that helps to find the cause, without secrets; - prints only that',
+      'also write a support bundle, which contains no secrets, to a new file; - prints only the bundle',
     )
     .addHelpText(
       'after',
       `
 Checks the gateway: that it answers, what its readiness reports, the API key, clocks, sends and webhooks.
-Where the variables of an installation are set (REDIS_URL), as in its containers, also checks these variables,
-Redis, the encryption key, the blob store and the messaging service:
+Where the environment variables of an installation such as REDIS_URL are set, as in its containers, also checks
+these variables, Redis, the encryption key, the blob store and the messaging service:
   docker compose exec gateway tidings doctor
 
 Exit code 0 if no problem is found, even if there are warnings.`,
@@ -41,7 +41,7 @@ async function doctor(context: CommandContext, { bundle }: { bundle?: string | t
   const findings: Finding[] = [];
   const isInstallation = hasInstallation(environment);
   if (isInstallation) {
-    // Loaded only here, because these modules take longer to load than most commands to run.
+    // Loaded only here, because loading these modules takes longer than most commands run.
     const { checkInstallation } = await import('../doctor/installation-checks.js');
     findings.push(...(await checkInstallation(environment)));
   }
@@ -66,15 +66,15 @@ async function doctor(context: CommandContext, { bundle }: { bundle?: string | t
 }
 
 /**
- * Returns true if the environment variables describe an installation. In a checkout, `REDIS_URL` alone does not: `npm
- * start` can use that Redis, and keeps the keys in its data directory.
+ * Returns true if the environment variables describe an installation. In a checkout, `REDIS_URL` alone is not enough:
+ * `npm start` can use that Redis, and stores the keys in its data directory.
  */
 function hasInstallation(environment: NodeJS.ProcessEnv): boolean {
   const isSet = (name: string): boolean => (environment[name] ?? '') !== '';
   return isSet('REDIS_URL') && (isSet('ENCRYPTION_KEY') || !isSet('TIDINGS_CHECKOUT_DATA'));
 }
 
-/** Returns a file name with the time, so that nobody hands over an old bundle. */
+/** Returns a file name with the current time, so that nobody mistakes an old bundle for the new one. */
 function newBundleName(): string {
   return `tidings-diagnosis-${new Date().toISOString().replace(/[-:.]/g, '')}.json`;
 }
@@ -85,7 +85,7 @@ async function writeBundle(
   isInstallation: boolean,
   findings: readonly Finding[],
 ): Promise<void> {
-  // Loaded only here, because it takes longer to load than most commands to run.
+  // Loaded only here, because loading this module takes longer than most commands run.
   const { supportBundleOf, writeSupportBundle } = await import('../doctor/support-bundle.js');
   const gateway = await gatewayToCheck(context, isInstallation);
   const sources = { environment: context.terminal.environment, findings, gateway };
@@ -111,7 +111,7 @@ function isOwnGateway({ selected }: CommandContext, isInstallation: boolean): bo
 
 async function gatewayToCheck(context: CommandContext, isInstallation: boolean): Promise<GatewayAddress> {
   if (!isOwnGateway(context, isInstallation)) return addressOf(context);
-  // Loaded only here, because it takes longer to load than most commands to run.
+  // Loaded only here, because loading this module takes longer than most commands run.
   const { addressFor } = await import('#platform');
   const { environment } = context.terminal;
   const url = addressFor(environment['HOST'], environment['PORT'] || '3000');
@@ -122,12 +122,12 @@ async function gatewayToCheck(context: CommandContext, isInstallation: boolean):
 async function checkReachableGateway(context: CommandContext, isInstallation: boolean): Promise<Finding[]> {
   const gateway = await gatewayToCheck(context, isInstallation);
   if (!isOwnGateway(context, isInstallation)) return await checkGateway(gateway);
-  // That no gateway answers is only a warning, because the container of a worker has none.
+  // A gateway that does not answer is only a warning here: in the container of a worker, none runs.
   return await checkGateway(gateway, (url, why) =>
     warning(
       'gateway',
-      `none answers at ${url}, so its readiness is not checked: ${why}`,
-      'run doctor beside a gateway, or name one with --url',
+      `no gateway answers at ${url}, so its readiness is not checked: ${why}`,
+      'run doctor where a gateway runs, or select a gateway with --url',
     ),
   );
 }

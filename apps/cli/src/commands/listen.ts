@@ -33,17 +33,26 @@ export function addListen(program: Command, terminal: Terminal): void {
     .requiredOption('--forward <url>', 'address to post to, for example http://localhost:8080/hook')
     .option('--types <types>', 'only these event types, for example message.*', collect)
     .option('--contact <id>', 'only events of this contact')
-    .option('--after <cursor>', 'events after this cursor', 'now')
-    .option('--timeout <seconds>', 'time for the receiver to answer', wholeNumber(1, MAX_TIMEOUT_SECONDS), 15)
+    .option(
+      '--after <cursor>',
+      'only events after this cursor; the cursor now selects only new events',
+      'now',
+    )
+    .option(
+      '--timeout <seconds>',
+      'time limit for each answer of the receiver',
+      wholeNumber(1, MAX_TIMEOUT_SECONDS),
+      15,
+    )
     .addHelpText(
       'after',
       `
-The signing secret is that of TIDINGS_WEBHOOK_SECRET, or a new one that is printed at the start; with --json
-to standard error, as {"secret":"whsec_…"}. At the end, the cursor at which to continue is printed to standard error;
-with --json as {"after":"…"}.
-Events are forwarded one at a time, in order. A receiver that cannot be reached gets the event once it can;
-an answer of any status is shown, and the next event follows. When the connection to the gateway breaks, nothing is
-lost or repeated.`,
+The signing secret is the value of TIDINGS_WEBHOOK_SECRET. If this variable is not set, a new secret is printed at
+the start: with --json to standard error, as {"secret":"whsec_…"}. At the end, the cursor at which to continue is
+printed to standard error: with --json as {"after":"…"}.
+Events are forwarded one at a time, in order. If the receiver cannot be reached or does not answer in time, the event
+is sent again until it answers. An answer with any status is shown, and the next event follows. If the connection to
+the gateway breaks, no event is lost or forwarded twice.`,
     )
     .action(action(terminal, listen));
 }
@@ -60,7 +69,7 @@ async function listen(context: CommandContext, options: Options): Promise<undefi
   const given = terminal.environment['TIDINGS_WEBHOOK_SECRET'] ?? '';
   const secret = given === '' ? `whsec_${randomBytes(32).toString('base64')}` : given;
   await assertSecret(secret);
-  // Loaded only here, because it takes longer to load than most commands to run.
+  // Loaded only here, because loading this module takes longer than most commands run.
   const { Forwarder } = await import('../listen/forwarder.js');
   const forwarder = new Forwarder({ url: options.forward, secret, timeoutMs: options.timeout * 1_000 });
   const { stream, start } = await openStream(context, options);
@@ -92,7 +101,7 @@ async function assertSecret(secret: string): Promise<void> {
   try {
     await signWebhook('', { id: '', secret });
   } catch {
-    throw new CommandFault('TIDINGS_WEBHOOK_SECRET is not the signing secret of a webhook, whsec_…');
+    throw new CommandFault('TIDINGS_WEBHOOK_SECRET is not a signing secret of the form whsec_…');
   }
 }
 
@@ -109,7 +118,7 @@ async function forwardWhenReachable(
       if (signal.aborted) return undefined;
       if (attempt === 0)
         output.note(
-          `The receiver does not answer (${printable(fetchFault(error))}). Trying again until it does …`,
+          `The receiver does not answer (${printable(fetchFault(error))}). Retrying until it answers …`,
         );
       const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
       await sleep(waitMs, undefined, { signal }).catch(() => undefined);

@@ -37,7 +37,7 @@ export async function openStream(
     },
     onDisconnect: () => {
       if (!isLost && !signal.aborted)
-        output.note('The connection to the gateway is lost. Trying again until it answers …');
+        output.note('The connection to the gateway is lost. Retrying until the gateway answers …');
       isLost = true;
     },
   });

@@ -1,18 +1,18 @@
 import type { Webhook } from '#client';
 
 /**
- * Time without the end of a delivery after which a replay is no longer followed, in milliseconds. The console uses
+ * If no delivery ends for longer than this time, in milliseconds, a replay is no longer followed. The console uses
  * the same time.
  */
 const STALLED_MS = 120_000;
 
 /**
- * Follows a replay until its webhook had no pending delivery. That may never happen: the webhook may fail, or
- * deliveries of new events may become pending as fast as others end.
+ * Follows a replay until the webhook has no pending delivery. That may never happen: the webhook may fail, or
+ * deliveries of new events may be added as fast as others end.
  * @param count number of deliveries of the replay
  * @param look waits a while and reads the webhook
  * @param show shows how many deliveries have ended
- * @returns `stalled` if there was no progress for two minutes
+ * @returns `ended` if no delivery is pending any more, `stalled` if there was no progress for two minutes
  */
 export async function followReplay<T extends Pick<Webhook, 'pending'>>(
   count: number,

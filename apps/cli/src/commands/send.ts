@@ -41,23 +41,26 @@ export function addSend(program: Command, terminal: Terminal): void {
     .description('send a text or a file')
     .argument('<phoneNumber>', 'recipient, for example +15551230001')
     .argument('[text]', 'the text; - reads it from standard input')
-    .option('--file <path>', 'attach a file; its extension decides its media type')
+    .option('--file <path>', 'attach a file; the extension of the file name decides the media type')
     .option('--file-url <url>', 'attach a file that the messaging service downloads')
     .option('--type <type>', 'type of the message, a word in lower case')
-    .option('--reference <text>', 'your own id of the send')
-    .option('--metadata <json>', 'JSON object that is kept with the send', jsonObject)
+    .option('--reference <text>', 'your own id for the send')
+    .option('--metadata <json>', 'JSON object to store with the send', jsonObject)
     .option('--send-at <time>', 'when to send, for example 2030-01-31T09:00:00Z')
-    .option('--expires-at <time>', 'when to give up, for example 2030-01-31T09:00:00Z')
+    .option(
+      '--expires-at <time>',
+      'latest time to send; later, the send expires; for example 2030-01-31T09:00:00Z',
+    )
     .option(
       '--idempotency-key <key>',
       'repeating the command with the same key does not send twice while the key is kept',
     )
     .addOption(
-      new Option('--wait [status]', 'wait until the send has a status')
+      new Option('--wait [status]', 'wait until the send has this status')
         .choices(['accepted', 'sent', 'delivered', 'read'])
         .preset('delivered'),
     )
-    .option('--timeout <seconds>', 'longest time to wait', wholeNumber(1, 86_400), 300)
+    .option('--timeout <seconds>', 'maximum time to wait with --wait', wholeNumber(1, 86_400), 300)
     .showHelpAfterError('(see: tidings send --help; a text that begins with a hyphen comes last, after --)')
     .action(action(terminal, send));
 }
@@ -71,7 +74,7 @@ async function send(
   const { output, signal, terminal } = context;
   const tidings = await context.client();
   const form = newSend(phoneNumber, text === '-' ? await readText(terminal) : text, options);
-  // Nothing was sent yet, so the user need not be told how to repeat the command.
+  // Nothing was sent yet, so the error need not say how to repeat the command safely.
   signal.throwIfAborted();
   const queued = await store(tidings, form, { signal, ...(await attachment(options)) });
   if (options.wait === undefined) {
@@ -88,7 +91,7 @@ async function send(
   }
 }
 
-/** Sends with an idempotency key that the user learns if the outcome is not known. */
+/** Sends with an idempotency key. If the outcome is not known, the error contains the key. */
 async function store(tidings: Tidings, form: NewSend, options: SendOptions): Promise<QueuedSend> {
   const { idempotencyKey = randomUUID() } = options;
   try {

@@ -39,12 +39,18 @@ export function addSends(program: Command, terminal: Terminal): void {
     );
   sends
     .command('resolve')
-    .addArgument(new Argument('<outcome>', 'what happens to the sends').choices(['resend', 'sent', 'failed']))
-    .argument('<ids...>', 'sends that are unknown; resend also takes failed ones')
+    .addArgument(
+      new Argument('<outcome>', 'resend the sends, or record them as sent or failed').choices([
+        'resend',
+        'sent',
+        'failed',
+      ]),
+    )
+    .argument('<ids...>', 'ids of sends with the status unknown; resend also accepts the status failed')
     .description('decide about sends whose outcome is unknown')
     .addHelpText(
       'after',
-      '\nBefore `resend` sends the message again, it looks for the message at the messaging service. The recipient may still get the message twice.',
+      '\nBefore a message is sent again, a look-up checks whether the messaging service already has the message. The recipient may still get the message twice.',
     )
     .action(action(terminal, resolveSends));
 }

@@ -4,7 +4,10 @@ import { action, type CommandContext, type Terminal } from '../command-context.j
 import { ExitCode } from '../exit-code.js';
 import { CommandFault } from '../failure.js';
 
-/** Adds the command `show <id>`, which prints all fields of one object. @param path path of the list of these objects */
+/**
+ * Adds the command `show <id>`, which prints all fields of one object.
+ * @param path path of the list of these objects
+ */
 export function addShow(group: Command, terminal: Terminal, path: string, description: string): void {
   group
     .command('show')
@@ -27,7 +30,10 @@ interface Deletion {
   done: string;
 }
 
-/** Adds a command that deletes one object. It asks first if a person is at the terminal. @param path path of the list of these objects */
+/**
+ * Adds a command that deletes one object. If a person is at the terminal, the command first asks for a confirmation.
+ * @param path path of the list of these objects
+ */
 export function addDelete(
   group: Command,
   terminal: Terminal,
@@ -38,7 +44,7 @@ export function addDelete(
     .command(name)
     .argument('<id>')
     .description(description)
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask for a confirmation')
     .action(
       action(terminal, async (context, id: string, { yes }: { yes?: boolean }) => {
         if (yes !== true && !(await isConfirmed(context, `${id}: ${description}?`)))

@@ -10,7 +10,7 @@ import { localUrlOf, originOf } from '../settings/connection.js';
 import { assertProfileName } from '../settings/profile-store.js';
 import { addDefaultList } from './default-list.js';
 
-/** Adds `login`, `logout` and `profiles`: they keep API keys in profiles, so that no command line contains a key. */
+/** Adds `login`, `logout` and `profiles`, which store API keys, so that no command line contains a key. */
 export function addSignIn(program: Command, terminal: Terminal): void {
   program
     .command('login')
@@ -23,7 +23,10 @@ export function addSignIn(program: Command, terminal: Terminal): void {
 
   program
     .command('logout')
-    .argument('[profile]', 'default: the current profile')
+    .argument(
+      '[profile]',
+      'default: the profile of --profile or TIDINGS_PROFILE, otherwise the current profile',
+    )
     .description('delete a stored profile and its API key')
     .action(action(terminal, signOut));
 
@@ -80,7 +83,7 @@ async function currentProfile({ profiles: store }: CommandContext): Promise<stri
   if (Object.hasOwn(profiles, current)) return current;
   const names = Object.keys(profiles);
   throw new CommandFault(
-    names.length === 0 ? 'no profile is stored' : `no profile is current; name one of: ${names.join(', ')}`,
+    names.length === 0 ? 'no profile is stored' : `no profile is current; choose one of: ${names.join(', ')}`,
     ExitCode.failure,
   );
 }
@@ -103,8 +106,8 @@ async function listProfiles({ output, profiles }: CommandContext): Promise<undef
 }
 
 /**
- * Asks for the address, and suggests that of the stored profile with this name. Without a terminal, returns the
- * suggested address.
+ * Asks for the address, and suggests the address of the stored profile with this name, otherwise that of the gateway
+ * on this machine. Without a terminal, returns the suggested address.
  */
 async function askForUrl({ profiles: store, terminal }: CommandContext, name: string): Promise<string> {
   const { profiles } = await store.read();

@@ -19,8 +19,8 @@ export function addStatus(program: Command, terminal: Terminal): void {
   program
     .command('status')
     .description('show whether messages flow, and where they wait')
-    .option('-w, --watch', 'show it again and again until Ctrl-C')
-    .option('--interval <seconds>', 'time between two readings with --watch', wholeNumber(1, 3_600), 2)
+    .option('-w, --watch', 'show the status repeatedly until Ctrl-C')
+    .option('--interval <seconds>', 'time between two updates with --watch', wholeNumber(1, 3_600), 2)
     .action(action(terminal, showStatus));
 }
 
@@ -53,7 +53,7 @@ function isTemporary(error: unknown): boolean {
   return error instanceof TidingsError && (error.status === 429 || error.status >= 500);
 }
 
-/** Describes the state of an account in some ten lines. */
+/** Describes the state of an account in about ten lines. */
 function statusLines(status: Status, output: Output): string[] {
   const { readiness, upstream, sends, poller, deliveries } = status;
   const isOk = readiness.status === 'ok';

@@ -48,16 +48,16 @@ export function addTrigger(program: Command, terminal: Terminal): void {
   program
     .command('trigger')
     .addArgument(new Argument('<event>', 'event that the gateway will emit').choices(Object.keys(TRIGGERS)))
-    .description('let something happen at the simulator, so that the gateway emits an event')
+    .description('change something in the simulator, so that the gateway emits an event')
     .option(
       '--simulator <url>',
       'address of the simulator (TIDINGS_SIMULATOR_URL)',
       defaultSimulator(terminal),
     )
-    .option('--contact <id>', 'contact to which it happens')
+    .option('--contact <id>', 'contact that the event is about')
     .option(
       '--phone-number <number>',
-      `phone number of the contact (default: ${DEFAULT_PHONE_NUMBER}; of a new contact: an unused one)`,
+      `phone number of the contact (default: ${DEFAULT_PHONE_NUMBER}; for contact.created, an unused number)`,
     )
     .option('--text <text>', 'text of the message', 'Hello from tidings trigger')
     .action(action(terminal, trigger));
@@ -85,7 +85,7 @@ async function trigger(context: CommandContext, name: TriggerName, options: Opti
   const result = typeof answer === 'object' && answer !== null ? answer : {};
   if (!response.ok) {
     const { message = response.statusText } = result as { message?: string };
-    throw new CommandFault(printable(`the simulator refused: ${message}`), ExitCode.failure);
+    throw new CommandFault(printable(`the simulator rejected the request: ${message}`), ExitCode.failure);
   }
   const { ids } = result as { ids?: unknown };
   const isUnchanged = Array.isArray(ids) && ids.length === 0;

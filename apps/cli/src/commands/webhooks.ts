@@ -32,7 +32,9 @@ interface WebhookChangeOptions extends WebhookOptions {
 
 /** Adds `webhooks`: create, list, show, update, test, rotate, enable, disable and delete. */
 export function addWebhooks(program: Command, terminal: Terminal): void {
-  const webhooks = program.command('webhooks').description('create, list, test, rotate and change webhooks');
+  const webhooks = program
+    .command('webhooks')
+    .description('create, list, change and test webhooks, and rotate their secrets');
   addDefaultList(webhooks, 'list the webhooks with their state').action(action(terminal, listWebhooks));
   withSettings(
     webhooks.command('create').argument('<url>').description('create a webhook; prints its signing secret'),
@@ -134,7 +136,7 @@ export function addWebhooks(program: Command, terminal: Terminal): void {
   });
 }
 
-/** Adds the options that a webhook is created and changed with. */
+/** Adds the options for creating or changing a webhook. */
 function withSettings(command: Command): Command {
   return command
     .option('--types <types>', 'event types to deliver, for example message.*,send.failed', collect)
@@ -174,7 +176,7 @@ async function listWebhooks(context: CommandContext): Promise<undefined> {
         title: 'PENDING',
         // A gateway of an earlier build omits `waitingSince` and `pausedUntil`.
         value: ({ pending, waitingSince }) =>
-          typeof waitingSince === 'string' ? `${pending}, more since ${ago(waitingSince)}` : pending,
+          typeof waitingSince === 'string' ? `${pending}, more waiting since ${ago(waitingSince)}` : pending,
       },
       { title: 'LAST SUCCESS', value: ({ lastSuccessAt }) => ago(lastSuccessAt) },
       { title: 'TYPES', value: ({ eventTypes }) => eventTypes?.join(', ') ?? 'all' },

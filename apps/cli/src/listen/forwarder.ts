@@ -15,7 +15,7 @@ export interface ForwardTarget {
   url: string;
   /** Signing secret of the deliveries, `whsec_…`. */
   secret: string;
-  /** Time after which an attempt without an answer is given up, in milliseconds. */
+  /** Time limit for the receiver's answer, in milliseconds. */
   timeoutMs: number;
   /** Replaces the global `fetch` in tests. */
   fetch?: typeof fetch;
@@ -24,7 +24,7 @@ export interface ForwardTarget {
 /** Maximum number of bytes of a reply that are read. */
 const MAX_REPLY_BYTES = 1_024;
 
-/** Posts events to a local address, exactly as the gateway delivers them to a webhook. */
+/** Posts events to a local address, with the same body and signature as a delivery of the gateway to a webhook. */
 export class Forwarder {
   constructor(private readonly target: ForwardTarget) {}
 
@@ -38,7 +38,7 @@ export class Forwarder {
     const timer = setTimeout(() => {
       timeout.abort();
     }, timeoutMs);
-    // `AbortSignal.any` would keep some bytes per event, and could lose the time limit to the garbage collector.
+    // `AbortSignal.any` would leak some bytes per event, and the garbage collector could remove the time limit.
     const combined = combineAbortSignals(signal, timeout.signal);
     try {
       return await this.post(event, combined.signal);
@@ -88,7 +88,7 @@ async function firstBytes(response: Response): Promise<string> {
   } catch {
     // The part of the reply that has arrived is shown.
   } finally {
-    // The rest of a long reply is not wanted; a connection that cannot be closed is closed already.
+    // The rest of a long reply is not needed. If the connection cannot be closed, it is closed already.
     await reader.cancel().catch(() => undefined);
   }
   return new TextDecoder().decode(bytes.subarray(0, MAX_REPLY_BYTES));
