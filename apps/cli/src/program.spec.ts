@@ -12,16 +12,16 @@ import { CommandFault } from './failure.js';
 import { createProgram } from './program.js';
 import { ProfileStore } from './settings/profile-store.js';
 
-/** Stands in for the gateway. */
+/** Test server that answers in place of the gateway or the simulator. */
 let server: Server;
-/** The requests that it got. */
+/** The requests that the test server received. */
 let requests: { path: string; body: unknown }[];
 let stdin: Readable;
-/** What questions are drawn to. */
+/** Stream to which the command writes its questions. */
 let questions: PassThrough;
 /** The environment variables of the command. */
 let environment: NodeJS.ProcessEnv;
-/** What it answers; by default that a send is stored. */
+/** Answers the requests to the test server. By default, answers that a send is stored. */
 let answer: RequestListener;
 /** What the last command printed, also if it failed. */
 let printed: Run;
@@ -68,7 +68,7 @@ async function run(...parameters: string[]): Promise<Run> {
   return await runUntil(new AbortController().signal, ...parameters);
 }
 
-/** Runs a command until the signal aborts, as by Ctrl-C. */
+/** Runs a command with a signal that aborts in place of Ctrl-C. */
 async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<Run> {
   const lines: Run = { stdout: '', stderr: '', code: 0 };
   printed = lines;
@@ -99,7 +99,7 @@ describe('a group of commands, which lists by default,', () => {
     return printed.stdout.match(/^ +(-\w, )?--[\w-]+/gm) ?? [];
   };
 
-  it.each(GROUPS)('shows the options of the list in its help: %s', async (group) => {
+  it.each(GROUPS)('shows the options of the command list in its help: %s', async (group) => {
     const options = await optionsOf(group, 'list');
     expect(options.length).toBeGreaterThan(0);
     expect(await optionsOf(group)).toEqual(options);
@@ -113,7 +113,7 @@ describe('a group of commands, which lists by default,', () => {
     expect(requests).toEqual([]);
   });
 
-  it('passes an option of the list on', async () => {
+  it('passes its options on to the command list', async () => {
     answer = (_, response) => response.end('{"sends":[],"next":null}');
     await run('sends', '--status', 'failed');
     await run('--json', 'sends', 'list', '--status', 'failed');
@@ -128,7 +128,7 @@ describe('the completion of a shell', () => {
     [['events', '--fo'], '--follow'],
     [['send', '--js'], '--json'],
     [['sends', 'show', '--pro'], '--profile'],
-  ])('offers the options of the list, and those of every command: %j', async (typed, option) => {
+  ])('offers the options of the command list, and the global options: %j', async (typed, option) => {
     const log = jest.spyOn(console, 'log').mockReturnValue();
     try {
       await run('complete', '--', ...typed);
@@ -154,7 +154,7 @@ describe('a command with an option for a future time', () => {
 });
 
 describe('the command send', () => {
-  it('makes no request, and does not say that the send may be stored, if the idempotency key cannot be sent', async () => {
+  it('makes no request, and does not say that the send may be stored, if the idempotency key is invalid in an HTTP header', async () => {
     await expect(run('send', '+15551230001', 'Hello', '--idempotency-key', 'order №5')).rejects.toThrow(
       expect.objectContaining({ name: 'TypeError', message: expect.stringContaining('idempotency key') }),
     );
@@ -254,7 +254,7 @@ describe('the commands login and logout', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('say which profile is current from now on, and how to choose one if none is', async () => {
+  it('say which profile is now current, or how to choose one if no profile is current', async () => {
     for (const profile of ['prod', 'staging']) {
       stdin = Readable.from(['tk_new\n']);
       const { stdout } = await run('--profile', profile, '--url', urlOfServer(), 'login');
@@ -316,7 +316,7 @@ describe('a command that follows events', () => {
   );
 
   it.each([[['events', '--follow']], [['--json', 'events', '--follow']], [forward]])(
-    '%j misses no event from its start on, and says once that the connection is lost',
+    '%j misses no event after its start, and says only once that the connection is lost',
     async (parameters) => {
       const interrupt = new AbortController();
       answer = ({ url = '' }, response) => {
@@ -333,7 +333,7 @@ describe('a command that follows events', () => {
 });
 
 describe('the list of webhooks', () => {
-  it('shows no pause and no waiting events beside a gateway of an earlier build, which omits both', async () => {
+  it('shows no pause and no waiting events if a gateway of an earlier build omits these fields', async () => {
     const older = { id: 'whk_1', url: 'http://a.example/', enabled: true, eventTypes: null, pending: 3 };
     const webhooks = [{ ...older, disabledReason: null, failingSince: null, lastSuccessAt: null }];
     answer = (_, response) => response.end(JSON.stringify({ webhooks }));
@@ -342,7 +342,7 @@ describe('the list of webhooks', () => {
   });
 });
 
-describe('a command whose address leads to another service', () => {
+describe('a command whose address is that of another service', () => {
   it.each([
     [['sends'], '{}'],
     [['deliveries'], '[]'],
@@ -369,7 +369,7 @@ describe('a command whose address leads to another service', () => {
   });
 });
 
-describe('a command that follows events, and ends because its API key was revoked,', () => {
+describe('a command that follows events and ends because the API key was revoked', () => {
   it.each([
     [['events', '--follow'], 'Continue with --after c1\n'],
     [['--json', 'events', '--follow'], '{"after":"c1"}\n'],
@@ -399,7 +399,7 @@ describe('the command trigger', () => {
   const trigger = (...parameters: string[]): Promise<Run> =>
     run('trigger', ...parameters, '--simulator', urlOfServer());
 
-  it('changes the simulator that npm start runs in this checkout, unless another one is given', async () => {
+  it('sends its request to the simulator that npm start runs in this checkout, unless another simulator is given', async () => {
     environment['TIDINGS_CHECKOUT_SIMULATOR'] = urlOfServer();
     await run('trigger', 'contact.created');
     expect(requests).toHaveLength(1);
@@ -434,7 +434,7 @@ describe('the command trigger', () => {
     expect((await trigger(event, '--contact', 'con_1')).stdout.trim().endsWith(when)).toBe(true);
   });
 
-  it('names the field that the simulator refuses once', async () => {
+  it('names the field that the simulator rejects only once', async () => {
     const message = 'phoneNumber +15551 already belongs to a contact';
     answer = (_, response) => response.writeHead(400).end(JSON.stringify({ field: 'phoneNumber', message }));
     await expect(trigger('contact.created', '--phone-number', '+15551')).rejects.toThrow(
@@ -443,7 +443,7 @@ describe('the command trigger', () => {
   });
 });
 
-describe('a command that deletes', () => {
+describe('a command that deletes or revokes', () => {
   const COMMANDS = [
     ['accounts', 'delete'],
     ['webhooks', 'delete'],
@@ -457,7 +457,7 @@ describe('a command that deletes', () => {
     typed.write(keys);
   };
 
-  it.each(COMMANDS)('asks a person first: %s %s', async (group, command) => {
+  it.each(COMMANDS)('asks a person at a terminal for a confirmation: %s %s', async (group, command) => {
     type('n');
     await expect(run(group, command, 'id_1')).rejects.toThrow(/^id_1 is not (deleted|revoked)$/);
     expect(requests).toEqual([]);
@@ -466,7 +466,7 @@ describe('a command that deletes', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it.each(COMMANDS)('asks no script, and not with --yes: %s %s', async (group, command) => {
+  it.each(COMMANDS)('asks for no confirmation in a script, or with --yes: %s %s', async (group, command) => {
     stdin = Readable.from([]);
     await run(group, command, 'id_1');
     type('');
@@ -489,7 +489,7 @@ describe('the scopes of a new API key', () => {
   });
 
   it.each(['admin,read', ','])(
-    'are rejected without a request if one of them does not exist, or there is none: %j',
+    'are rejected without a request if a scope does not exist or the list is empty: %j',
     async (scopes) => {
       await expect(run(...create, scopes)).rejects.toThrow('Allowed choices are messages:send');
       expect(requests).toEqual([]);
@@ -523,11 +523,11 @@ describe('a command that the user ends with Ctrl-C', () => {
 describe('the command status --watch', () => {
   const watch = ['--json', 'status', '--watch', '--interval', '1'];
 
-  it('notes that the gateway does not answer, and goes on', async () => {
+  it('continues after a remark if the gateway does not answer', async () => {
     const interrupt = new AbortController();
     let shown = 0;
     answer = (_, response) => {
-      // The first failure is that of a request with its retries.
+      // The first failure is reported after the request and its retries have failed.
       if (shown === 1 && !printed.stderr.includes('unreachable')) response.destroy();
       else if (shown === 2) interrupt.abort(new Error('interrupted'));
       else response.end(JSON.stringify({ shown: (shown += 1), readiness: {} }));
@@ -537,12 +537,12 @@ describe('the command status --watch', () => {
     expect(JSON.parse(printed.stderr)).toMatchObject({ code: 'unreachable' });
   });
 
-  it('goes on if the gateway rejects requests because there are too many', async () => {
+  it('continues if the gateway rejects requests with status 429', async () => {
     const interrupt = new AbortController();
     answer = (_, response) => {
       if (requests.length === 1) response.end('{"readiness":{}}');
       else if (printed.stderr !== '') interrupt.abort(new Error('interrupted'));
-      // Asks for a longer wait than the client makes.
+      // Retry-After names a longer time than the client library waits.
       else response.writeHead(429, { 'retry-after': '61' }).end('{"code":"rate_limited"}');
     };
     await expect(runUntil(interrupt.signal, ...watch)).rejects.toThrow('interrupted');
@@ -556,7 +556,7 @@ describe('the command status --watch', () => {
 });
 
 describe('a text on standard input', () => {
-  it('is not sent if the user presses Ctrl-C before its end, and nothing says that it may be stored', async () => {
+  it('is not sent if the user presses Ctrl-C before its end, and no error says that a send may be stored', async () => {
     stdin = new Readable({ read: () => undefined });
     const interrupt = new AbortController();
     const running = runUntil(interrupt.signal, 'send', '+15551230001', '-');
@@ -565,7 +565,7 @@ describe('a text on standard input', () => {
     expect(requests).toEqual([]);
   });
 
-  it('is not sent if it is not valid UTF-8, because the recipient would get it damaged', async () => {
+  it('is not sent if it is not valid UTF-8, because the recipient would get a damaged text', async () => {
     stdin = Readable.from([Buffer.from('Gr\xfc\xdfe', 'latin1')]);
     await expect(run('send', '+15551230001', '-')).rejects.toThrow('not valid UTF-8');
     expect(requests).toEqual([]);
@@ -575,7 +575,7 @@ describe('a text on standard input', () => {
   });
 });
 
-describe('a limit of a webhook', () => {
+describe('a number in an option of webhooks', () => {
   const rotate = ['webhooks', 'rotate', 'whk_1', '--overlap'];
   const update = ['webhooks', 'update', 'whk_1', '--rate-limit'];
 

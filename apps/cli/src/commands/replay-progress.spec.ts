@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { followReplay } from './replay-progress.js';
 
-/** Follows a replay of 10 deliveries with a look each second. The last number of pending deliveries repeats. */
+/** Follows a replay of 10 deliveries with a read each second. The last number of pending deliveries repeats. */
 async function follow(...pending: number[]): Promise<{ outcome: string; shown: number[]; seconds: number }> {
   let seconds = 0;
   const shown: number[] = [];

@@ -135,7 +135,10 @@ async function isReadable(path: string): Promise<boolean> {
   }
 }
 
-/** Reads the text of a send. @throws {CommandFault} if it is not valid UTF-8, because the recipient would get it damaged */
+/**
+ * Reads the text of a send.
+ * @throws {CommandFault} if it is not valid UTF-8, because the recipient would get a damaged text
+ */
 async function readText({ stdin, signal }: Terminal): Promise<string> {
   const bytes = await bytesOf(addAbortSignal(signal, stdin));
   try {
