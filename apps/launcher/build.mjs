@@ -91,8 +91,8 @@ export async function build(root, target = productTarget(root)) {
   if (stale.length === 0 && removed === 0) return { sources: sources.size, compiled: 0, removed };
 
   const files = stale.map(([file]) => file);
-  // Without this record, the next build after an interruption would skip stale sources that are by then as they were
-  // before.
+  // Without this record, the next build after an interruption would skip a source that was changed back meanwhile,
+  // although its output may come from the changed source.
   await writeStamp(root, target, compiler, sources, files);
   const failures = await compile(root, target, files);
   await writeStamp(root, target, compiler, sources, [...failures.keys()]);

@@ -87,7 +87,7 @@ describe('the build', () => {
     expect(await exists('dist/libs/one/src/index.js')).toBe(true);
   });
 
-  it('compiles a source again after an interrupted build, even if the source is as before that build', async () => {
+  it('compiles a source again after an interrupted build, even if the source was changed back to its earlier content', async () => {
     await build(root);
     await write('libs/one/src/index.ts', 'export const one: number = 11;\n');
     let record = '';
@@ -96,7 +96,7 @@ describe('the build', () => {
       return code;
     };
     await build(root, { ...productTarget(root), after });
-    // As if the build had ended after it wrote the output.
+    // The state that a build leaves behind if it is interrupted after it wrote the output.
     await write('dist/.build.json', record);
     await write('libs/one/src/index.ts', 'export const one: number = 1;\n');
     expect(await build(root)).toMatchObject({ compiled: 1 });

@@ -113,7 +113,7 @@ export async function bundlePrograms(root) {
     await write(true);
     await write(false);
   }
-  // A process that started before this bundling may still import chunks of the last one.
+  // A process that started before this bundling may still import chunks of the previous bundling.
   await removeChunksExcept([...files, ...last.files], dist);
   await writeAtomically(stamp, JSON.stringify({ inputs, files }));
   return true;
@@ -128,7 +128,7 @@ function readStamp(path) {
   try {
     return /** @type {Stamp} */ (JSON.parse(readFileSync(path, 'utf8')));
   } catch {
-    // There was no bundling yet, or its record is of an earlier form.
+    // There was no bundling yet, or the record is damaged.
     return { inputs: '', files: [] };
   }
 }

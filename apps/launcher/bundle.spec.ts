@@ -58,7 +58,7 @@ describe('a build beside running processes', () => {
     expect(await readFile(checkout.path('dist/console/index.html'), 'utf8')).toMatch(/^<(link|script)/);
   });
 
-  it('bundles a program again whose file is missing', async () => {
+  it('bundles a program again if its file is missing', async () => {
     await build(1);
     await rm(checkout.path('dist/cli.js'));
     await build(1);

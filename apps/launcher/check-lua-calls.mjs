@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { LIBS, readLuaSource } from '../../libs/platform/src/redis/lua-source.mjs';
 
 const ROOT = resolve(LIBS, '..');
-/** Argument that `RedisDeliveryScriptRunner` adds to those of each call. */
+/** Arguments that `RedisDeliveryScriptRunner` adds to each call. */
 const ADDED = ['base'];
 
 /**

@@ -1,4 +1,4 @@
-// Checks all Lua scripts of the product: headers, includes and their direction, and, with luacheck, the code.
+// Checks all Lua scripts of the product: headers, which libs a script may include, and, with luacheck, the code.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -96,7 +96,7 @@ function libOf(file) {
 }
 
 /**
- * Runs luacheck on each script with its includes, and returns its findings by the lines of the sources.
+ * Runs luacheck on each script with its includes. Returns the findings, each with its file and line in the sources.
  * @param {Map<string, LuaSource>} sources
  * @param {(text: string) => void} say
  * @returns {string[]}
@@ -147,7 +147,7 @@ function textFor(script, { text, origins }) {
     .split('\n')
     .map((line, index) => {
       const origin = origins[index];
-      // Generated declarations are as long as the header is.
+      // A generated declaration may be longer than the limit for lines.
       if (origin?.line === 0) return `${line} -- luacheck: ignore 631`;
       const isOffered = line.startsWith('local function ') || /^local [A-Z_, ]+ = /.test(line);
       return isOffered && origin?.file !== script ? `${line} -- luacheck: ignore 211 631` : line;

@@ -90,7 +90,7 @@ describe('the set-up', () => {
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
     ['the end of the input', ''],
-  ])('says how to install Redis if its question gets no answer but %s', async (_, keys) => {
+  ])('says how to install Redis if its question is ended by %s', async (_, keys) => {
     await mkdir(checkout.path('bin'), { recursive: true });
     await writeFile(checkout.path('bin/brew'), '', { mode: 0o755 });
     const environment = { PATH: checkout.path('bin'), NODE_OPTIONS: AS_TERMINAL };
@@ -172,7 +172,7 @@ describe('the npm packages', () => {
     expect(await install()).toBe(1);
   });
 
-  it('are installed without a word on standard output, which is for the results of commands', async () => {
+  it('are installed without any output on standard output, which is for the results of commands', async () => {
     await appendFile(join(root, 'bin/npm'), 'echo added 1 package\n');
     const url = new URL('setup/packages.mjs', import.meta.url).href;
     const script = `const { installPackages } = await import('${url}'); await installPackages('${root}', () => {});`;

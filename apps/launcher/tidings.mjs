@@ -35,7 +35,7 @@ function useInstallationOfCheckout() {
     process.env['TIDINGS_CHECKOUT_DATA'] = join(root, '.data');
     // Like `npm start`, prefers a given API key to the generated one.
     process.env['TIDINGS_CHECKOUT_KEY'] = process.env['API_KEY'] || String(secrets.apiKey);
-    // The running `npm start` notes where its gateway and its simulator listen.
+    // The running `npm start` records the addresses of its gateway and its simulator in its lock.
     const running = holderOf(join(root, '.data/launcher.lock'));
     process.env['TIDINGS_CHECKOUT_URL'] = running?.note ?? localUrl('PORT', '3000');
     process.env['TIDINGS_CHECKOUT_SIMULATOR'] = running?.simulator ?? localUrl('SIMULATOR_PORT', '4010');

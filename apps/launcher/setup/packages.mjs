@@ -38,8 +38,8 @@ export async function installPackages(root, say, env = process.env) {
 
 /**
  * Returns true if node_modules matches the lock file. npm writes node_modules/.package-lock.json last: after
- * an interrupted installation that file is missing or outdated. The stamp records a state that `npm ci` made,
- * or that was compared with the lock file before.
+ * an interrupted installation that file is missing or outdated. The stamp records a state that `npm ci` created,
+ * or that an earlier comparison found equal to the lock file.
  * @param {string} root
  */
 export function isInstalled(root) {

@@ -12,9 +12,9 @@ const LOCK_DEADLINE_MS = 20 * 60_000;
  * time.
  * @param {string} root the checkout
  * @param {(line: string) => void} say prints a line for the user
- * @param {{ redis?: boolean, bundles?: boolean, alsoBuild?: string[] }} [needs] `redis`: a Redis server, false by
- * default; `bundles`: whether processes of the product are started, true by default; `alsoBuild`: further folders to
- * build
+ * @param {{ redis?: boolean, bundles?: boolean, alsoBuild?: string[] }} [needs] `redis`: whether a Redis
+ * server is needed, false by default; `bundles`: whether processes of the product are started, true by default;
+ * `alsoBuild`: further folders to build
  * @throws {SetupFault} that says what the user can do
  */
 export async function setUp(root, say, { redis = false, bundles = true, alsoBuild = [] } = {}) {

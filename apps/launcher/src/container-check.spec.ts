@@ -13,7 +13,7 @@ function commandsIn(path: string, pattern: RegExp): string[] {
 }
 
 describe('the health check of a container', () => {
-  it('asks the gateway, the worker or the simulator on its own port, according to the command of the container', () => {
+  it('sends its request to the port of the gateway, the worker or the simulator, depending on the command of the container', () => {
     const image = commandsIn('Dockerfile', /^CMD \[(.*)\]$/gm);
     const services = commandsIn('docker-compose.yml', /^ {4}command: \[(node.*)\]$/gm);
     expect([...image, ...services].map((command) => [command, checkOf(command).variable])).toEqual([

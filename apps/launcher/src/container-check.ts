@@ -15,7 +15,7 @@ const CHECKS = {
 
 /**
  * Returns the check of the process that a container runs.
- * @param command the command of the container: its parts follow each other after a space or a zero byte
+ * @param command the command of the container; its parts are separated by spaces or zero bytes
  */
 export function checkOf(command: string): ContainerCheck {
   const program = /(gateway|worker|simulator)\.js/.exec(command)?.[1];

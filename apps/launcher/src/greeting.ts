@@ -45,7 +45,7 @@ function firstCommand(gateway: string, apiKey: string | undefined): string {
 
 /**
  * Returns one line with the processes that are started. Leaves out Redis or the simulator if the user
- * configured another one.
+ * configured another Redis or another upstream.
  */
 export function announcement(environment: Environment): string {
   const started = [

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { pause } from '#platform';
 import { Checkout, type Launch } from './fixtures/checkout.js';
 
-/** The first start builds it. Each test begins without state. */
+/** A copy of this checkout. The first start builds the product in it, and each test begins without state. */
 let checkout: Checkout;
 
 beforeAll(async () => {

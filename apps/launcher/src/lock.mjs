@@ -7,8 +7,8 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * What the holder of a lock makes known to other processes. `note` is shown to processes that do not get the lock;
- * `simulator` is the address of the simulator that `npm start` runs.
+ * What the holder of a lock publishes for other processes. `note` is a text that a process shows if it cannot acquire
+ * the lock. `simulator` is the address of the simulator that `npm start` runs.
  * @typedef {{ note?: string, simulator?: string }} Notes
  */
 
@@ -27,7 +27,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const RETRY_MS = 100;
 
 /**
- * Takes the lock, or returns its holder. Takes over the lock of a process that has ended.
+ * Acquires the lock, or returns its holder. A lock whose holder has ended is free.
  * @param {string} path
  * @returns {Lock | Refusal}
  */
@@ -67,7 +67,7 @@ export function takeLock(path) {
 }
 
 /**
- * Takes the lock. Waits until the holder releases the lock.
+ * Acquires the lock. If another process holds the lock, waits until that process has released it.
  * @param {string} path
  * @param {{ deadlineMs: number, onWait?: (holder: Holder) => void }} options `onWait` is called once if the
  * lock is held
@@ -101,7 +101,8 @@ export function holderOf(path) {
 
 /**
  * Removes the lock of a dead process. Renames the file first, so that only one of two concurrent processes
- * removes the lock. Restores a lock that another process took in between.
+ * removes the lock. If another process acquired the lock in between, restores
+ * that lock.
  * @param {string} path
  * @param {Holder | undefined} dead
  */
@@ -166,7 +167,7 @@ function isAlive(holder) {
   }
   const started = startOf(holder.pid);
   if (started === '' || holder.started === '' || started === holder.started) return true;
-  // An earlier build wrote the local time. Its lock counts as long as the time zone and the language stay the same.
+  // An earlier build stored the local time. This time is equal only if the time zone and the language are the same.
   return process.platform !== 'linux' && holder.started === startByPs(holder.pid, process.env);
 }
 

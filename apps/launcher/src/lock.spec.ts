@@ -23,7 +23,7 @@ function takeFreeLock(): ReturnType<typeof takeLock> & { held: true } {
 }
 
 describe('a lock', () => {
-  it('has one holder, and shows other processes the process id of the holder and a text that the holder sets', () => {
+  it('has one holder, whose process id and note other processes can read', () => {
     const lock = takeFreeLock();
     lock.annotate({ note: 'http://127.0.0.1:3000' });
     const other = takeLock(path);

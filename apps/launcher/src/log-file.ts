@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Maximum size of a log file, in bytes. With the previous file, a process keeps at most twice this size. */
+/** Size from which a log file is full, in bytes. A process has at most two: the current and the previous file. */
 const MAX_BYTES = 5 * 1024 * 1024;
 
 /**
@@ -24,8 +24,8 @@ export class LogFile {
   }
 
   /**
-   * Appends a line. Returns false if the write failed and the previous write succeeded. A failed write throws no
-   * error, so that a full disk stops only the log.
+   * Appends a line. Returns false if the write failed and the previous write succeeded, so that the caller reports
+   * only the first of several failures. A failed write throws no error: a full disk stops only the log.
    */
   write(line: string): boolean {
     try {
@@ -48,7 +48,7 @@ export class LogFile {
     try {
       renameSync(this.path, `${this.path}.1`);
     } catch (error) {
-      // Somebody removed the file, or an earlier rotation could not create the next one.
+      // Somebody removed the file, or an earlier rotation could not create the next file.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     }
     const full = this.file;

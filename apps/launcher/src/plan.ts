@@ -16,7 +16,7 @@ export function pathsOf(root: string): Paths {
   return { root, data: join(root, '.data') };
 }
 
-/** Returns true if the variable is set. Empty text counts as unset, as in the processes. */
+/** Returns true if the variable is set. Empty text counts as unset, as in the gateway and the worker. */
 export function isSet(environment: Environment, name: string): boolean {
   return (environment[name] ?? '') !== '';
 }

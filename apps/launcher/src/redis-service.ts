@@ -38,7 +38,7 @@ export class RedisService implements Service {
   }
 }
 
-/** Stops Redis in order, or kills it when `forceStop` aborts. Every acknowledged write is on disk by then. */
+/** Stops Redis in order, or kills it when `forceStop` aborts. In both cases, every acknowledged write is on disk. */
 async function stopRedis(redis: EmbeddedRedis, forceStop: AbortSignal): Promise<void> {
   const kill = (): void => {
     redis.kill('SIGKILL');

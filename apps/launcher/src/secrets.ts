@@ -16,7 +16,7 @@ export interface Secrets {
 /**
  * Reads the secrets and generates missing ones. Only the owner can read the file (mode 0600).
  * @throws {ConfigurationError} if the file is damaged. A new encryption key would make the stored data
- * unreadable, so that the user has to decide.
+ * unreadable, so the user must decide.
  */
 export function loadSecrets(path: string): Secrets {
   const kept = readStored(path);
