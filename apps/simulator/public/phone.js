@@ -2,7 +2,7 @@
 // text, never as HTML.
 
 const REQUEST_DEADLINE_MS = 10_000;
-/** Pause before a failed refresh is repeated. */
+/** Pause before a failed refresh is repeated, in milliseconds. */
 const RETRY_MS = 1_000;
 
 const $ = (id) => document.getElementById(id);
@@ -75,7 +75,7 @@ function when(time) {
   return date.toDateString() === new Date().toDateString() ? clock.format(date) : shortDay.format(date);
 }
 
-/** Rows of the list, per contact id. A row stays while it changes: a click on it could get lost otherwise. */
+/** Rows of the list, per contact id. Rows are updated in place, because a click on a replaced row could get lost. */
 const contactRows = new Map();
 
 function newRow(id) {

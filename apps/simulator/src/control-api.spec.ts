@@ -83,7 +83,7 @@ describe('the control API of the simulator', () => {
     ['id', 'used', { phoneNumber: '+15553', id: 'used' }],
     ['phoneNumber', 'in the list twice', { phoneNumber: '+15552' }],
     ['id', 'in the list twice', { phoneNumber: '+15553', id: 'new' }],
-  ])('creates no contact of a list if one has a %s that is %s', async (field, _, last) => {
+  ])('creates no contact of a list if one of the contacts has a %s that is %s', async (field, _, last) => {
     await control('contacts', { phoneNumber: '+15551', id: 'used' });
     const first = { phoneNumber: '+15552', id: 'new' };
     expect(await control('contacts', { contacts: [first, last] })).toMatchObject({

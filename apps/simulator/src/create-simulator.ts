@@ -25,10 +25,11 @@ export interface SimulatorOptions {
   /** Settings that differ from the defaults, applied at the start and after each reset. */
   readonly settings?: Partial<Settings>;
   /**
-   * File for the state. Default: the state is kept in memory only. A new file starts with the demo contacts.
+   * File for the state. Default: the state is in memory only. A new file starts with the demo contacts, unless the
+   * setting `demo` is false.
    */
   readonly stateFile?: string;
-  /** Receives one line per error that the simulator survives. Default: standard error. */
+  /** Receives one line per error that does not stop the simulator. Default: standard error. */
   readonly report?: (line: string) => void;
 }
 

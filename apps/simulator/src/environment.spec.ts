@@ -16,7 +16,7 @@ describe('the environment of the simulator', () => {
     });
   });
 
-  it('causes one error line per invalid value, with the variable name, the problem and an example', () => {
+  it('is rejected with one error line per invalid value, which has the variable name, the problem and an example', () => {
     const read = readEnvironment({
       SIMULATOR_PORT: '70000',
       SIMULATOR_SEED: 'x',
@@ -30,7 +30,7 @@ describe('the environment of the simulator', () => {
     expect(faults[2]).toContain('order must be one of');
   });
 
-  it('takes the settings of the simulator from SIMULATOR_SETTINGS, and adds no other settings', () => {
+  it('contains exactly the settings that SIMULATOR_SETTINGS names', () => {
     const read = readEnvironment({ SIMULATOR_SETTINGS: '{"limitCap":50}' });
     expect('environment' in read && read.environment.settings).toEqual({ limitCap: 50 });
   });

@@ -36,7 +36,7 @@ describe('a web page of another site', () => {
     expect(contactCount()).toBe(2);
   });
 
-  it('whose host name was made to lead to the simulator can read nothing', async () => {
+  it('whose host name was made to resolve to the simulator (DNS rebinding) can read nothing', async () => {
     const headers = { host: 'evil.example:4010', 'sec-fetch-site': 'same-origin' };
     expect(await statusOf('GET', 'phone/contacts', headers)).toBe(403);
     expect(await statusOf('GET', 'state', headers)).toBe(403);

@@ -5,9 +5,10 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|test)$/;
 
 /**
- * Refuses requests of web pages that are not the simulator's own, because every page that a developer opens can send
- * requests to the developer's machine. A page of another site is recognized by its headers, and a page whose own host name
- * was made to lead to the simulator (DNS rebinding) by this name.
+ * Refuses requests of web pages that are not pages of the simulator, because every page that a developer opens can
+ * send requests to the developer's machine. The headers of a request show whether a page of another site sent it. If
+ * that page made its own host name resolve to the simulator (DNS rebinding), only the host name in the request shows
+ * this.
  */
 export function refuseForeignPages(
   request: FastifyRequest,
@@ -17,7 +18,7 @@ export function refuseForeignPages(
   const message = isOfAnotherSite(request)
     ? 'Pages of other sites may not use the simulator.'
     : isPublicName(request.hostname)
-      ? 'Open the simulator by an IP address or a host name without a dot.'
+      ? 'Open the simulator by an IP address, a host name without a dot, or a name that ends with .localhost, .local, .internal or .test.'
       : undefined;
   if (message === undefined) done();
   else void reply.code(403).send({ error: 'forbidden', field: null, message });

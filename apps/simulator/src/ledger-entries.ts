@@ -96,9 +96,8 @@ export type LedgerEvent =
     }
   | {
       /**
-       * A list as it was written into a reply. Together with the `request` entry of the same id (`aborted`,
-       * `status`) it tells what the client received. The three arrays are parallel, in the order of the
-       * reply.
+       * A list as it was written into a reply. The `request` entry with the same id (`aborted`, `status`) shows
+       * whether the client received it. `ids`, `flags` and `revisions` are parallel, in the order of the reply.
        */
       readonly kind: 'list.served';
       readonly requestId: string;
@@ -112,7 +111,7 @@ export type LedgerEvent =
       readonly flags: string;
       /** Revision of each element. A revision increases by one with each change. */
       readonly revisions: readonly number[];
-      /** The fault that damaged the reply, or null. `poisonMessage` hides or adds an element. */
+      /** The fault that damaged the reply, or null. `poisonMessage` replaces or adds an element. */
       readonly damage: string | null;
     }
   | {

@@ -19,7 +19,7 @@ function created(index: number, message: string): LedgerEvent {
   };
 }
 
-it('drops the oldest entries if the texts of all entries together are too large, however few entries there are', () => {
+it('the ledger drops the oldest entries if all entries together need too much memory, even if there are few entries', () => {
   const ledger = new Ledger(
     () => 1_000_000,
     () => undefined,
@@ -43,7 +43,7 @@ it('drops the oldest entries if the texts of all entries together are too large,
   expect(restored.next).toBe(next);
 });
 
-it('counts two bytes per character for a text with characters that are not in Latin-1', () => {
+it('the ledger counts two bytes per character for a text with characters that are not in Latin-1', () => {
   const countOf = (character: string): number => {
     const ledger = new Ledger(
       () => 1_000_000,

@@ -57,7 +57,7 @@ export class Ledger {
     return this.#first + this.#entries.length;
   }
 
-  /** Number of times that the indexes started again at 0. */
+  /** Increases each time the ledger is cleared or restored. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -97,7 +97,8 @@ export class Ledger {
   }
 
   /**
-   * Restores the entries of an earlier run, without gaps.
+   * Restores the entries of an earlier run. If the last entries are missing, restores no entry, so that the indexes
+   * have no gap.
    * @param next the first unused index
    */
   restore(entries: readonly LedgerEntry[], next: number): void {
@@ -136,7 +137,7 @@ export class Ledger {
 function bytesOf(event: LedgerEvent): number {
   if (event.kind === 'list.served') return event.ids.length * SERVED_ID_BYTES;
   const text = JSON.stringify(event);
-  // Node.js keeps a text in one byte per character only if all its characters are in Latin-1.
+  // Node.js stores a text with one byte per character only if all characters of the text are in Latin-1.
   return /[\u0100-\uffff]/.test(text) ? 2 * text.length : text.length;
 }
 

@@ -11,7 +11,7 @@ const MAX_MESSAGES = 200;
 /** Time during which changes are collected into one event, in milliseconds. */
 const GATHER_MS = 40;
 const HEARTBEAT_MS = 15_000;
-/** Maximum number of unsent bytes. A slower page is disconnected and reconnects. */
+/** Maximum number of unsent bytes of a stream. A page that reads too slowly is disconnected, and then reconnects. */
 const MAX_UNSENT_BYTES = 1_048_576;
 
 /** Serves the data of the phone page under `/_simulator/phone`. The page's actions use the control verbs. */

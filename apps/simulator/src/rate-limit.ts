@@ -1,4 +1,4 @@
-/** A token bucket in real time. Its capacity is the rate of one second. */
+/** A token bucket in real time. It has room for the tokens of one second. */
 export class RateLimit {
   #tokens = Number.POSITIVE_INFINITY;
   #last = performance.now();

@@ -62,7 +62,7 @@ export function servePage(core: SimulatorCore, wanted: PageRequest, fault: Fault
   const messages = contact === undefined || out ? [] : pageOf(core, contact, page, limit);
   const { missingPageStatus } = settings;
   if (missingPageStatus !== null && !out && page > 1 && messages.length === 0)
-    return errorAnswer(missingPageStatus, 'Not Found', 'There is no such page');
+    return errorAnswer(missingPageStatus, 'Not Found', 'Page not found');
   if (messages.some(({ id }) => settings.failingMessageIds.includes(id)))
     return errorAnswer(500, 'Internal Server Error', 'Could not serialise the page');
   core.ledger.record({

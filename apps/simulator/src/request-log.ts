@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Fault } from './fault-kinds.js';
 import type { Ledger } from './ledger.js';
 
-/** Notes about a request under way. */
+/** What is recorded about a request that has not ended. */
 interface RequestNote {
   readonly requestId: string;
   fault: string | null;

@@ -59,7 +59,7 @@ export interface Settings {
    * never.
    */
   insertWhilePaging: number;
-  /** Lists are empty with status 200: true for all lists, or only one kind of list. */
+  /** Which lists are empty with status 200: all (true), none (false), or only one kind of list. */
   outage: boolean | 'contacts' | 'messages';
   /**
    * Pads pages with spaces to a number of bytes, streamed. With `per: 'message'` the number applies to each

@@ -135,8 +135,8 @@ export class SimulatorCore {
   }
 
   /**
-   * Restores the state of an earlier run. Its settings apply, unless this run was started with different
-   * settings than the earlier one. Then only the settings of this start apply.
+   * Restores the state of an earlier run. The settings in that state apply if both runs were started with the same
+   * settings. Otherwise only the settings of this start apply.
    * @throws InvalidInput for invalid settings.
    */
   restore(saved: SavedState): void {

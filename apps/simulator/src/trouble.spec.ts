@@ -82,7 +82,7 @@ describe('a message list of the simulator that never ends', () => {
   const endless = (fresh: boolean): object =>
     changeSettings({ endlessPages: { contactId: onlyContactId(upstream), fresh } });
 
-  it('contains invented messages after the real messages of the contact, each older than the message before', async () => {
+  it('contains generated messages after the stored messages of the contact, each older than the message before', async () => {
     endless(false);
     const all = [...(await page('?page=1&limit=20')), ...(await page('?page=2&limit=20'))];
     expect(all.slice(0, 30).map(({ id }) => id)).toEqual(ids);
@@ -99,7 +99,7 @@ describe('a message list of the simulator that never ends', () => {
     expect((await page('?page=3&limit=20'))[0]).toEqual(tenth);
   });
 
-  it('contains different messages at each read if so configured', async () => {
+  it('contains messages with new ids at each read if `fresh` is true', async () => {
     endless(true);
     const [one] = await page('?page=3&limit=20');
     const [other] = await page('?page=3&limit=20');

@@ -113,8 +113,8 @@ function extraFields(input: Input): JsonObject {
 }
 
 /**
- * Rejects numbers and ids that are used already or twice before any contact is created: either all contacts
- * are created, or none.
+ * Rejects phone numbers and ids that already belong to a contact, or that are in the list twice. This happens before
+ * any contact is created: either all contacts are created, or none.
  */
 function requireCreatable(core: SimulatorCore, wanted: readonly NewContact[]): void {
   const { contacts } = core.world;

@@ -126,7 +126,7 @@ function inject(core: SimulatorCore, body: unknown): object {
   input.done();
   if (wanted.id !== undefined && count > 1)
     throw new InvalidInput('id', 'cannot be used for more than one message');
-  // The last timestamp, too, must be a time.
+  // The timestamp of the last message must be valid, too.
   TIMESTAMP((timestamp ?? 0) + (count - 1) * intervalMs, 'timestamp', 0);
   return core.act((world) => {
     const contact = owner(world);

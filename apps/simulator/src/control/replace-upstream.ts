@@ -1,8 +1,8 @@
 import type { World } from '../world/world.js';
 
 /**
- * Simulates a new installation of the service: nothing is kept, or the same contacts (and their messages) get
- * new ids. No deletions are recorded, because the user deleted nothing.
+ * Simulates a new installation of the service: nothing is kept, or only the contacts, or the contacts and their
+ * messages. All ids are new. No deletions are recorded, because the user deleted nothing.
  */
 export function replaceUpstream(world: World, keep: 'nothing' | 'contacts' | 'everything'): void {
   const old = world.contacts.listed();

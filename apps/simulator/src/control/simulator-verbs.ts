@@ -176,7 +176,10 @@ function readMatch(value: unknown, field: string): FaultMatch {
 function requireUploads(match: FaultMatch, field: string): void {
   for (const name of ['contactId', 'phoneNumber'] as const)
     if (match[name] !== undefined)
-      throw new InvalidInput(`${field}.${name}`, 'is unknown when resetDuringUpload applies');
+      throw new InvalidInput(
+        `${field}.${name}`,
+        'cannot be used with resetDuringUpload, which applies before the body is read',
+      );
   if (match.method !== undefined && match.method.toUpperCase() !== 'POST')
     throw new InvalidInput(`${field}.method`, 'must be POST for resetDuringUpload');
 }

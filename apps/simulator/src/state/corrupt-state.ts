@@ -3,6 +3,6 @@ export class CorruptState extends Error {
   override readonly name = 'CorruptState';
 
   constructor(path: string, problem: string) {
-    super(`${path} is damaged: ${problem}; move it away or restore it`);
+    super(`${path} is damaged: ${problem}; move the file away, or restore it from a backup`);
   }
 }

@@ -27,7 +27,7 @@ async function start(settings = {}): Promise<RunningSimulator> {
   return simulator;
 }
 
-/** Returns a look into the state file that finds a text there. */
+/** Returns a function that checks whether the state file contains a text. */
 const isSaved = (text: string) => async (): Promise<boolean> =>
   (await readFile(stateFile, 'utf8').catch(() => '')).includes(text);
 

@@ -105,8 +105,8 @@ export class Contacts {
   }
 
   /**
-   * Restores a deleted contact with its messages. If another contact has taken its number, that contact keeps
-   * the number.
+   * Restores a deleted contact with its messages. If another contact has the same phone number now, new messages of
+   * this number still belong to that contact.
    */
   restore(contact: Contact): void {
     if (contact.state !== 'deleted') return;
@@ -115,7 +115,7 @@ export class Contacts {
     this.#record('contact.restored', contact);
   }
 
-  /** Gives a contact another id. Its number and messages stay. */
+  /** Changes the id of a contact. The phone number and the messages stay. */
   renumber(contact: Contact, wanted: string | undefined): void {
     if (wanted !== undefined) this.#refuseUsedId(wanted, 'newId');
     const from = contact.id;

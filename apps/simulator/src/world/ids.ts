@@ -10,7 +10,7 @@ export interface IdCounters {
   generation: number;
 }
 
-/** Generates ids and counts. */
+/** Generates the ids of contacts and messages, and numbers contacts, messages and sends. */
 export class Ids {
   readonly counters: IdCounters = { serial: 0, arrival: 0, sendNumber: 0, generation: 0 };
 

@@ -53,7 +53,7 @@ export class Messages {
       throw new InvalidInput('id', 'is already the id of a message');
     const inbound = direction === 'inbound';
     const services = this.context.settings().serviceValues;
-    // Draws even if a service is given, so that later draws do not depend on that.
+    // Draws even if a service is given, so that the service does not change later draws.
     const drawn = services[this.context.random.decisions.below(services.length)] ?? '';
     const serial = this.context.ids.nextSerial();
     const message: Message = {

@@ -55,7 +55,7 @@ export class Sends {
     return { sendNumber, contactId: contact.id, messageIds };
   }
 
-  /** Lists a pending message of a send. Delivery and replies are timed from here. */
+  /** Lists a pending message of a send. */
   show(message: Message): void {
     const { sendTimestamp } = this.context.settings();
     this.messages.show(message, sendTimestamp === 'visible' ? upstreamNow(this.context) : message.timestamp);

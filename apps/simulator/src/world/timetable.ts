@@ -18,7 +18,7 @@ export interface Scheduled {
   readonly happening: ScheduledAction;
 }
 
-/** Scheduled actions by due time. A binary heap keeps a hundred thousand pending actions cheap. */
+/** Scheduled actions by due time, in a binary heap, which is fast even with a hundred thousand pending actions. */
 export class Timetable {
   #heap: Scheduled[] = [];
   #order = 0;
