@@ -224,7 +224,7 @@ describe('tidings doctor with the environment variables of an installation', () 
 
   it('reports that another program uses the port of the gateway', async () => {
     expect(await problemsWith({ PORT: new URL(upstream.url).port })).toMatchObject([
-      { check: 'gateway', remedy: expect.stringContaining('a free PORT') },
+      { check: 'gateway', remedy: expect.stringContaining('a free port') },
     ]);
   });
 

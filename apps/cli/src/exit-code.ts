@@ -7,7 +7,7 @@ export const ExitCode = {
   usage: 2,
   /** There is no API key, the gateway does not accept the key, or the key lacks a scope. */
   unauthenticated: 3,
-  /** The gateway cannot be reached, or in the command `trigger`, the simulator. */
+  /** The gateway or, for the command `trigger`, the simulator cannot be reached. */
   unreachable: 4,
   /** The terminal was closed (SIGHUP). */
   hungUp: 129,

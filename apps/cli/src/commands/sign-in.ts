@@ -83,7 +83,7 @@ async function currentProfile({ profiles: store }: CommandContext): Promise<stri
   if (Object.hasOwn(profiles, current)) return current;
   const names = Object.keys(profiles);
   throw new CommandFault(
-    names.length === 0 ? 'no profile is stored' : `no profile is current; choose one of: ${names.join(', ')}`,
+    names.length === 0 ? 'no profile is stored' : `no profile is current; name one of: ${names.join(', ')}`,
     ExitCode.failure,
   );
 }
