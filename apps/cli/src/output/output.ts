@@ -123,7 +123,7 @@ export class Output {
   }
 }
 
-/** Returns JSON on one line. Escapes control characters that JSON allows but that have an effect in some terminals. */
+/** Returns JSON on one line. Escapes control characters that JSON allows but on which some terminals act. */
 function jsonText(value: object): string {
   return JSON.stringify(value).replace(
     /[\u007f-\u009f]/gu,
