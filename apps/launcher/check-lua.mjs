@@ -147,7 +147,8 @@ function textFor(script, { text, origins }) {
     .split('\n')
     .map((line, index) => {
       const origin = origins[index];
-      // A generated declaration may be longer than the limit for lines.
+      // A generated declaration contains all names of the script's header, so its line may be longer than luacheck
+      // allows (warning 631).
       if (origin?.line === 0) return `${line} -- luacheck: ignore 631`;
       const isOffered = line.startsWith('local function ') || /^local [A-Z_, ]+ = /.test(line);
       return isOffered && origin?.file !== script ? `${line} -- luacheck: ignore 211 631` : line;

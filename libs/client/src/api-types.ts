@@ -1255,7 +1255,7 @@ export type DeliveryStats = {
      */
     failedAttempts: Array<number>;
     /**
-     * Number of deliveries whose last attempt failed in each minute. Deliveries that ended without another attempt, for example because their webhook was disabled or removed, are not counted.
+     * Number of deliveries in each minute that ended as `failed` directly after a failed attempt. Deliveries that ended while they waited for an attempt, for example because their webhook was disabled or removed, are not counted.
      */
     failed: Array<number>;
 };
@@ -1529,7 +1529,7 @@ export type MessageList = {
 };
 
 /**
- * The changed fields, each with its old value `from` and its new value `to`. `from` is absent if the old value is no longer stored, or if the contact did not have the field. If a field was removed, `to` is null in `message.*` events and absent in `contact.*` events.
+ * The changed fields, each with its old value `from` and its new value `to`. `from` is absent if a contact did not have the field before, and for all fields of a message except `status.delivered`, `status.read` and `deleted`, because Tidings does not store their values. If a field was removed, `to` is null in `message.*` events and absent in `contact.*` events.
  */
 export type Changes = {
     [key: string]: {

@@ -91,7 +91,7 @@ const MAX_REPEATED_PAGES = 2;
 /** Fields of the messaging service's reply that may contain the list of contacts, in the order of preference. */
 const LIST_NAMES = ['contacts', 'data', 'items', 'results'];
 
-/** Until when {@link Tidings.waitFor} reads a send. */
+/** Limits on how long {@link Tidings.waitFor} reads a send. */
 interface ReadLimits {
   timeoutMs: number;
   /** End of the time to wait, as returned by `performance.now()`. */

@@ -88,7 +88,7 @@ export class RedisEventLog implements EventLog {
     const events: LoggedEvent[] = [];
     const isFull = createPageFullCheck(count);
     let from = last;
-    const maxScanned = maxScannedOf(filter);
+    const maxScanned = maxExaminedOf(filter);
     for (let scanned = 0; scanned < maxScanned && events.length < count;) {
       const entries = await this.redis.xrevrange(log, from, '-', 'COUNT', size);
       const chunk = entries.flatMap((entry) => parseRedisStreamEntry(account, entry) ?? []);
@@ -167,7 +167,7 @@ export class RedisEventLog implements EventLog {
     let size = Math.min(isUnfiltered ? limit + 1 : CHUNK, FIRST_CHUNK);
     const events: LoggedEvent[] = [];
     const isFull = createPageFullCheck(limit);
-    const maxScanned = maxScannedOf(filter);
+    const maxScanned = maxExaminedOf(filter);
     const hidesEvents = filter.accepts !== undefined;
     let position = after;
     for (let scanned = 0; scanned < maxScanned;) {
@@ -234,8 +234,8 @@ function nextChunkSize(chunk: readonly LoggedEvent[]): number {
   return Math.min(Math.max(fitting, 1), CHUNK);
 }
 
-/** Returns the maximum number of log entries that one read with a filter examines. */
-function maxScannedOf(filter: EventFilter): number {
+/** Returns the maximum number of log entries that one read with this filter examines. */
+function maxExaminedOf(filter: EventFilter): number {
   return selectsAll(filter)
     ? MAX_EXAMINED_EVENTS
     : Math.min(filter.maxExamined ?? Infinity, MAX_EXAMINED_EVENTS);

@@ -48,7 +48,7 @@ function setWall(aheadMs: number): void {
 
 const offMs = async (): Promise<number> => Math.abs(clock.now() - (await readRedisTime(redis, KEY)));
 
-describe('the estimate of the time at Redis', () => {
+describe("the estimate of Redis' time", () => {
   it.each([20 * MINUTE_MS, -20 * MINUTE_MS])(
     'is right on a machine whose own clock is off by %d ms, and the fault is reported',
     async (aheadMs) => {
@@ -78,7 +78,7 @@ describe('the estimate of the time at Redis', () => {
     expect(await offMs()).toBeLessThan(1_000);
   });
 
-  it('is right again soon after the machine was suspended, because the time is measured repeatedly', async () => {
+  it('becomes right again soon after the machine was suspended, because the time is measured repeatedly', async () => {
     await clock.start();
     const steady = performance.now.bind(performance);
     // The steady clock stood still for a minute; Redis' clock and the wall clock did not.
@@ -87,7 +87,7 @@ describe('the estimate of the time at Redis', () => {
     expect(clock.fault).toBeUndefined();
   });
 
-  it('is right within seconds after Redis answers for the first time', async () => {
+  it('becomes right a few seconds after Redis answers for the first time', async () => {
     setWall(20 * MINUTE_MS);
     clock = new RedisClock(redis, KEY, createLogger('test', 'silent'));
     const ended = once(redis, 'end');

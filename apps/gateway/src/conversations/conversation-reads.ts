@@ -91,7 +91,10 @@ export class ConversationReads {
   /** @throws {Problem} if the account has no conversations */
   async assertKept(account: string): Promise<void> {
     if (this.environment.CONVERSATIONS === 'off')
-      throw new Problem('not_found', 'Conversations are turned off: set CONVERSATIONS=on.');
+      throw new Problem(
+        'not_found',
+        'Conversations are turned off. The operator can turn them on with CONVERSATIONS=on.',
+      );
     if ((await this.accounts.find(account))?.polling !== true)
       throw new Problem('not_found', 'The account has no conversations, because its polling is turned off.');
   }

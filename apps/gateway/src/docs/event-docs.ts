@@ -18,8 +18,8 @@ const PARTS: Schemas = {
   Changes: {
     type: 'object',
     description:
-      'The changed fields, each with its old value `from` and its new value `to`. `from` is absent if the old value is no longer stored, ' +
-      'or if the contact did not have the field. If a field was removed, `to` is null in `message.*` events and absent in `contact.*` events.',
+      'The changed fields, each with its old value `from` and its new value `to`. `from` is absent if a contact did not have the field before, ' +
+      'and for all fields of a message except `status.delivered`, `status.read` and `deleted`, because Tidings does not store their values. If a field was removed, `to` is null in `message.*` events and absent in `contact.*` events.',
     additionalProperties: { type: 'object', properties: { from: {}, to: {} }, additionalProperties: false },
     example: { 'status.delivered': { from: false, to: true } },
   },

@@ -109,7 +109,7 @@ const RULES: readonly Rule[] = [
   ),
   rule(BudgetExhaustedError, (cause) =>
     upstreamUnavailable(
-      'The limit of requests per second to the messaging service is used up. Retry later.',
+      'The requests per second that the account may make to the messaging service are used up. Retry later.',
       cause.retryAfterMs,
       cause,
     ),

@@ -42,7 +42,7 @@ class DeliveryStatsView {
   @Counts('Number of delivery attempts that failed in each minute, whether or not another attempt follows.')
   failedAttempts!: number[];
   @Counts(
-    'Number of deliveries whose last attempt failed in each minute. Deliveries that ended without another attempt, for example because their webhook was disabled or removed, are not counted.',
+    'Number of deliveries in each minute that ended as `failed` directly after a failed attempt. Deliveries that ended while they waited for an attempt, for example because their webhook was disabled or removed, are not counted.',
   )
   failed!: number[];
 }

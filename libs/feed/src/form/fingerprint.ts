@@ -3,10 +3,11 @@ import type { UpstreamMessage } from '#upstream';
 import { JsonHasher } from './json-hasher.js';
 
 /**
- * The message fields that the `changes` of an event list by name. All other changed fields are listed
- * together as `other`.
+ * The fields of the fingerprint that the `changes` of an event list by name. All other fields of the fingerprint are
+ * listed together as `other`. The flags (`status.delivered`, `status.read`) and `deleted` also have names of their own
+ * in `changes`, but are not part of the fingerprint.
  */
-export const FIELDS_NAMED_IN_EVENT_CHANGES = [
+export const FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES = [
   'from',
   'to',
   'direction',
@@ -18,12 +19,15 @@ export const FIELDS_NAMED_IN_EVENT_CHANGES = [
 ] as const;
 
 /**
- * Name of a message field in the `changes` of an event: one of
- * {@link FIELDS_NAMED_IN_EVENT_CHANGES}, or `other` for all other fields together.
+ * Name of a field of the fingerprint in the `changes` of an event: one of {@link FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES}, or
+ * `other` for all other fields except the id and the flags.
  */
-export type FingerprintField = (typeof FIELDS_NAMED_IN_EVENT_CHANGES)[number] | 'other';
+export type FingerprintField = (typeof FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES)[number] | 'other';
 
-export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...FIELDS_NAMED_IN_EVENT_CHANGES, 'other'];
+export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [
+  ...FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES,
+  'other',
+];
 
 /**
  * Hashes of a message. By comparing hashes, Tidings detects changes without storing the text of the message.
@@ -53,11 +57,13 @@ export interface SeenFingerprint extends Fingerprint {
  * A set of message fields as a bit mask: bit n stands for the field at index n of {@link FINGERPRINT_FIELDS}.
  */
 export type FieldSet = number;
-const OTHER_FIELDS_BIT: FieldSet = 1 << FIELDS_NAMED_IN_EVENT_CHANGES.length;
+const OTHER_FIELDS_BIT: FieldSet = 1 << FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES.length;
 
 /** Returns the set of the message fields with the given names. */
-export function fieldSetOf(...names: readonly (typeof FIELDS_NAMED_IN_EVENT_CHANGES)[number][]): FieldSet {
-  return names.reduce((set, name) => set | (1 << FIELDS_NAMED_IN_EVENT_CHANGES.indexOf(name)), 0);
+export function fieldSetOf(
+  ...names: readonly (typeof FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES)[number][]
+): FieldSet {
+  return names.reduce((set, name) => set | (1 << FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES.indexOf(name)), 0);
 }
 
 /**
@@ -101,7 +107,7 @@ function computeFingerprint(raw: UpstreamMessage['raw'], signed: FieldSet, ignor
   wholeHash.restart();
   const fields: number[] = [];
   let bit = 1;
-  for (const field of FIELDS_NAMED_IN_EVENT_CHANGES) {
+  for (const field of FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES) {
     hash.restart();
     hash.ignoresSignatures = (signed & bit) !== 0;
     if ((ignored & bit) === 0) hash.add(raw[field]);
@@ -173,7 +179,7 @@ export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
  * @param field index of the field in {@link FINGERPRINT_FIELDS}
  */
 export function isFieldNonEmpty({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
-  const name = FIELDS_NAMED_IN_EVENT_CHANGES[field];
+  const name = FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES[field];
   if (name !== undefined) return !isEmpty(raw[name]);
   for (const key in raw) if (!isIdOrNamed(key)) return true;
   return isRecord(raw.status) && Object.keys(raw.status).some((key) => !isFlag(key));
@@ -204,7 +210,7 @@ export function haveSameMessageContent(one: Fingerprint, other: Fingerprint): bo
 
 /**
  * Returns the fields of a message that events report together under the name `other`: all fields except the
- * id, the fields in {@link FIELDS_NAMED_IN_EVENT_CHANGES}, and the flags `read` and `delivered` in the field
+ * id, the fields in {@link FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES}, and the flags `read` and `delivered` in the field
  * `status`. If one of the returned fields changed, `other` contains all of them.
  */
 export function fieldsReportedAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {
@@ -219,7 +225,11 @@ function withoutFlags(status: unknown): unknown {
   return Object.fromEntries(Object.entries(status).filter(([key]) => !isFlag(key)));
 }
 
-const ID_AND_NAMED: ReadonlySet<string> = new Set(['id', 'status', ...FIELDS_NAMED_IN_EVENT_CHANGES]);
+const ID_AND_NAMED: ReadonlySet<string> = new Set([
+  'id',
+  'status',
+  ...FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES,
+]);
 
 function isIdOrNamed(key: string): boolean {
   return ID_AND_NAMED.has(key);

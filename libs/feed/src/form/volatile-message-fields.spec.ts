@@ -328,7 +328,7 @@ describe('the stored list of message fields that change at every read', () => {
     expect(unpackVolatileMessageFields(undefined)).toEqual(new Map());
   });
 
-  it('keeps a muted field whose streak is longer than those of this build, as some older builds stored it', () => {
+  it('keeps a field muted, and shortens its streak, if an older build stored a longer streak than this build does', () => {
     const [field, streak] = [...unpackVolatileMessageFields(Buffer.from([1, 0x11, 0x70, 0]))][0] ?? [];
     expect([field, streak?.muted, streak?.length]).toEqual([1, true, 4]);
   });

@@ -96,7 +96,7 @@ export class NextReadPlanner {
       (!unsettledRead && flagCheckDueAt !== undefined && flagCheckDueAt <= state.now);
     if (!isDue) return 'unchanged';
     // If older pages may contain more new messages, this worker reads them right after the commit. Another
-    // worker takes over only after a delay, in case this worker fails.
+    // worker may read them only after `DEEP_READ_TAKEOVER_MS`, so it does so only if this worker fails.
     const continuesAtOnce =
       !doesFirstPageShowNewestMessages(order) && (needsFullRead || state.emitAfter !== undefined);
     return { inMs: continuesAtOnce ? DEEP_READ_TAKEOVER_MS : 0, overwrites: false };

@@ -2,7 +2,7 @@ import { LuaScript } from '#platform';
 import { LISTED_CONTACT_STATUS_BITS } from '../snapshot/listed-contact-codec.js';
 import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
-/**
+/*
  * Redis scripts for the polling of an account. The keys of a contact and the fields of its record have short names,
  * to save memory. The key of a contact's record ends in `:c:<contact id>`. The key of the snapshots of its messages
  * ends in `:m:<contact id>`.
@@ -23,37 +23,50 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
  * A long value of `m0`, `r0` or `x0` continues in `m1`, `r1` or `x1`, and so on (see `texts.lua`).
  */
 
+/** Reads the stored state of the contact list. */
 export const readContactListStateScript = LuaScript.from(import.meta.url, 'lua/read-list.lua');
+/** Reads the polling state of a contact. */
 export const readContactPollStateScript = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
+/** Commits a poll of a contact with its snapshots, schedule and events in one atomic step. */
 export const commitPollScript = LuaScript.from(
   import.meta.url,
   'lua/commit-poll.lua',
   POLL_REPORT_LUA_CONSTANTS,
 );
+/** Commits polls of contacts that found nothing new, and ends their claims. */
 export const commitUnchangedPollsScript = LuaScript.from(
   import.meta.url,
   'lua/commit-unchanged-polls.lua',
   POLL_REPORT_LUA_CONSTANTS,
 );
+/** Commits a part of a contact list with its events in one atomic step. */
 export const commitContactsScript = LuaScript.from(import.meta.url, 'lua/commit-contacts.lua');
+/** Records why the contact list could not be read. */
 export const recordContactListFailureScript = LuaScript.from(
   import.meta.url,
   'lua/record-contact-list-failure.lua',
 );
+/** Reads a contact as JSON, and its revision. */
 export const readContactJsonScript = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
+/** Reads contacts as JSON. */
 export const readContactsJsonScript = LuaScript.from(import.meta.url, 'lua/read-contacts.lua');
+/** Clears the request to read the contact list. */
 export const consumeContactListPollRequestScript = LuaScript.from(
   import.meta.url,
   'lua/consume-contact-list-poll-request.lua',
 );
+/** Reads the histogram of the contacts' message rates. */
 export const readMessageRateHistogramScript = LuaScript.from(
   import.meta.url,
   'lua/read-message-rate-histogram.lua',
 );
+/** Makes a contact due earlier, if it is scheduled. */
 export const expeditePollScript = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');
+/** Makes the contacts to which phone numbers most likely belong due earlier, if they are scheduled. */
 export const expeditePollsOfRecipientsScript = LuaScript.from(
   import.meta.url,
   'lua/expedite-recipients.lua',
   LISTED_CONTACT_STATUS_BITS,
 );
+/** Records that an administrator has confirmed the suspect deletions of the account. */
 export const confirmDeletionsScript = LuaScript.from(import.meta.url, 'lua/confirm-deletions.lua');

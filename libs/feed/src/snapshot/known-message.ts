@@ -37,16 +37,16 @@ export interface KnownMessage {
 }
 
 /**
- * Returns true if the message's flags (`delivered`, `read`) are expected to change: the message is outbound,
- * is not both delivered and read, and its time is less than `settleMs` milliseconds in the past or in the
- * future. A message may have a time in the future, for example if its year is wrong.
+ * Returns true if the message's flags (`delivered`, `read`) are expected to change: the message is outbound and not
+ * deleted, is not both delivered and read, and has a timestamp that is less than `settleMs` milliseconds before or after
+ * `upstreamNow`. A timestamp may be in the future, for example if its year is wrong.
  * @param upstreamNow current time by upstream's clock, in milliseconds since 1970
  */
 export function mayFlagsStillChange(known: KnownMessage, upstreamNow: number, settleMs: number): boolean {
   return isFlagMissing(known) && isWithinSettleTime(known.timestamp, upstreamNow, settleMs);
 }
 
-/** Returns true if the message is outbound, and not both delivered and read. */
+/** Returns true if the message is outbound and not deleted, and is not both delivered and read. */
 export function isFlagMissing({ direction, deleted, delivered, read }: KnownMessage): boolean {
   return direction === 'outbound' && !deleted && !(delivered && read);
 }

@@ -1,6 +1,7 @@
 /** The parts of an error that the log contains. */
 export interface LoggedError {
   type: string;
+  /** The message of the error, as {@link logMessageOf} returns it. */
   words: string;
   code?: string;
   /** Stack frames, the innermost first, without the error message. */

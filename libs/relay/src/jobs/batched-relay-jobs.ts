@@ -9,7 +9,8 @@ const MAX_WAITING = 10_000;
 /**
  * Wakes lanes (recipients' queues of sends) in the background: the caller does not wait until the wake-up jobs are
  * written. If this process dies before the write, a reconcile task wakes the lanes, because their sends are already
- * stored. All lanes that are added while a write is in progress are written together in the next write.
+ * stored. All lanes that are added while a write is in progress are written together in the next write, up to
+ * {@link MAX_WAITING}. A wake-up with a delay is not batched: the caller waits until its job is written.
  */
 export class BatchedRelayJobs implements RelayJobs {
   private readonly waiting = new Map<string, Set<string>>();

@@ -14,7 +14,7 @@ import type { Lookup, RelayJobs, Sender, SendingAccount } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead } from '../send/lane-store.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { MAX_FENCE_AGE_MS } from './send-fencer.js';
+import { MAX_STEP_BEFORE_POST_MS } from './send-fencer.js';
 import { SendPoster } from './send-poster.js';
 import { stateChangeOfExpiredSend } from '../send/send-expiry.js';
 import { hasPostWithoutMessage, fieldsKeptAcrossTransitions, mayHaveLostPost } from '../send/send-record.js';
@@ -92,7 +92,7 @@ export class LaneRunner {
    */
   async run(account: string, lane: string): Promise<boolean> {
     for (let steps = 0; steps < MAX_STEPS_PER_RUN && !this.stopping; steps += 1) {
-      const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
+      const untilFence = new TimeLimit(MAX_STEP_BEFORE_POST_MS);
       const head = await this.store.laneHead(account, lane);
       if (head === undefined) return steps > 0;
       this.logRedisRestart(account, head);
@@ -147,7 +147,7 @@ export class LaneRunner {
     if (!isSafe) return VERIFY_INTERVAL_MS;
     // Read the send again, because the check may have taken seconds. In that time, the send may have expired, or
     // another worker may have posted it.
-    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
+    const untilFence = new TimeLimit(MAX_STEP_BEFORE_POST_MS);
     const current = await this.store.laneHead(account, head.record.order.phoneNumber);
     if (current?.record.order.id !== head.record.order.id) return 0;
     this.logRedisRestart(account, current);

@@ -22,7 +22,7 @@ import { MAX_LANE_WAIT_IN_OUTAGE_MS } from './send-lookup-runner.js';
  * POST). If a step lasts longer, the POST is not made, and the send is read again before the next try, because in the
  * meantime the send may have expired, or another worker may have begun a look-up of the send.
  */
-export const MAX_FENCE_AGE_MS = 2_000;
+export const MAX_STEP_BEFORE_POST_MS = 2_000;
 
 /** Marks sends as `relaying` (the fence), so that no other process posts them. */
 export class SendFencer {
@@ -49,7 +49,7 @@ export class SendFencer {
   ): Promise<FencedSend | { waitMs: number }> {
     if (untilFence.isOver()) return { waitMs: 0 };
     const fencedAt = performance.now();
-    const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
+    const untilPost = new TimeLimit(MAX_STEP_BEFORE_POST_MS);
     const { record, now } = head;
     const { leaseMs } = this;
     const untilDecided = this.untilDecided(record);
@@ -66,7 +66,7 @@ export class SendFencer {
   private async takeTokenAndFence(account: string, head: LaneHead): Promise<FencedSend | { waitMs: number }> {
     // Start a new time limit here, because the wait for a token may take almost as long as the limit. The caller's
     // limit started earlier. It could be over when the token arrives, and the token would then be lost.
-    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
+    const untilFence = new TimeLimit(MAX_STEP_BEFORE_POST_MS);
     let token: BudgetTokenRenewal;
     try {
       token = await this.sender.takeBudgetToken(account);
@@ -77,7 +77,7 @@ export class SendFencer {
     }
     if (untilFence.isOver()) return { waitMs: 0 };
     const fencedAt = performance.now();
-    const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
+    const untilPost = new TimeLimit(MAX_STEP_BEFORE_POST_MS);
     const untilDecided = this.untilDecided(head.record);
     const record = await this.fenceOrUndo(account, head.record, untilDecided, (name) =>
       this.store.apply(account, head.record, {

@@ -14,7 +14,7 @@ import type { LaneHead } from '../send/lane-store.js';
 import type { RelayStore } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 import { PostOutcomeRecorder } from './post-outcome-recorder.js';
-import { MAX_FENCE_AGE_MS, SendFencer } from './send-fencer.js';
+import { MAX_STEP_BEFORE_POST_MS, SendFencer } from './send-fencer.js';
 import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup-runner.js';
 
 /**
@@ -83,7 +83,7 @@ export class SendPoster {
     const { blobId, name, contentType, size } = file;
     const opening = this.blobs.open(blobId);
     try {
-      const content = await withDeadline(opening, MAX_FENCE_AGE_MS, 'opening the file');
+      const content = await withDeadline(opening, MAX_STEP_BEFORE_POST_MS, 'opening the file');
       if (!untilPost.isOver()) return { ...request, file: { name, contentType, size, content } };
       content.destroy();
       return new BlobStoreUnavailableError('opening the file took too long');

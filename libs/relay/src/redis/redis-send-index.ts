@@ -14,7 +14,7 @@ const listSendsScript = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
  * that status.
  */
 export const sendIndexRedisKeys = {
-  /** Counter of created sends. Its value is the number of the newest send. */
+  /** Key of the counter of created sends. The value of the counter is the number of the newest send. */
   lastNumber: (keys: AccountKeys): string => keys('sends', 'places'),
   all: (keys: AccountKeys): string => keys('sends', 'all'),
   status: (keys: AccountKeys, status: SendStatus): string => keys('sends', 'status', status),

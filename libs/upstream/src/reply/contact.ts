@@ -9,7 +9,10 @@ export interface UpstreamContact {
   raw: Readonly<Record<string, unknown>>;
 }
 
-/** Parses one element of a contact list. Returns undefined if the element has no id. */
+/**
+ * Parses one element of a contact list. Returns undefined if the element is not an object or has no valid id; see
+ * {@link parseId}.
+ */
 export function parseContact(value: unknown): UpstreamContact | undefined {
   if (!isRecord(value)) return undefined;
   const id = parseId(value.id);

@@ -85,7 +85,7 @@ describe('a message of upstream', () => {
     expect(parseMessage({ id: 'x', timestamp })?.timestamp).toBe(read);
   });
 
-  it('may be any JSON value without causing an error, and always counts as inbound, outbound or other', () => {
+  it('may be any JSON value without causing an error; whatever its `direction` is, a message counts as inbound, outbound or other', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (value, direction) => {
         parseMessage(value);

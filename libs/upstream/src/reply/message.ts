@@ -37,7 +37,10 @@ const DIRECTIONS: ReadonlyMap<string, Direction> = new Map(
   } as const),
 );
 
-/** Parses one element of a message list. Returns undefined if the element has no id. */
+/**
+ * Parses one element of a message list. Returns undefined if the element is not an object or has no valid id; see
+ * {@link parseId}.
+ */
 export function parseMessage(value: unknown): UpstreamMessage | undefined {
   if (!isRecord(value)) return undefined;
   const id = parseId(value.id);

@@ -265,7 +265,10 @@ export interface DeliveryStore {
    * @param attempts at most {@link MAX_ATTEMPTS_RECORDED_AT_ONCE}
    */
   settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]>;
-  /** Undoes the claim of a delivery without an attempt. The delivery is due again at once. */
+  /**
+   * Ends the claim of a delivery without recording an attempt. The delivery is due again at once. Used if no attempt was
+   * made, or if the attempt was aborted.
+   */
   release(account: string, claimed: ClaimedDelivery): Promise<void>;
   /**
    * Ends the pending deliveries of a removed or disabled endpoint. At a disabled endpoint, a delivery whose attempt

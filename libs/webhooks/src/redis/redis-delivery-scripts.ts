@@ -29,8 +29,11 @@ export const failPendingDeliveriesScript = LuaScript.from(
 export const listDeliveriesScript = LuaScript.from(import.meta.url, 'lua/list-deliveries.lua', { BATCH: 20 });
 /** Lists the deliveries of one event, newest first. */
 export const listEventDeliveriesScript = LuaScript.from(import.meta.url, 'lua/list-event-deliveries.lua');
-/** Lists the endpoints that need work, for example because deliveries are due. */
-export const listEndpointsWithDueDeliveriesScript = LuaScript.from(
+/**
+ * Lists the endpoints that need work now, the longest overdue first: deliveries are due, a lease has ended, the backlog
+ * can be refilled, or the deliveries of a disabled or removed endpoint must be ended.
+ */
+export const listEndpointsWithDueWorkScript = LuaScript.from(
   import.meta.url,
   'lua/list-due-endpoints.lua',
   BACKLOG_LUA_CONSTANTS,

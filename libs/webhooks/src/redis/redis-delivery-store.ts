@@ -20,7 +20,7 @@ import { RedisDeliveryReader } from './redis-delivery-reader.js';
 import {
   claimDeliveriesScript,
   failPendingDeliveriesScript,
-  listEndpointsWithDueDeliveriesScript,
+  listEndpointsWithDueWorkScript,
   releaseDeliveryClaimScript,
   settleDeliveriesScript,
   trimFinishedDeliveriesScript,
@@ -170,7 +170,7 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
     for (let first = 0; ; first += MAX_ENDPOINTS_LISTED) {
-      const endpoints = (await this.scripts.run(listEndpointsWithDueDeliveriesScript, account, {
+      const endpoints = (await this.scripts.run(listEndpointsWithDueWorkScript, account, {
         first,
         maxCount: MAX_ENDPOINTS_LISTED,
       })) as string[];

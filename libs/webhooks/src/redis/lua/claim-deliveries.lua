@@ -86,6 +86,6 @@ if claimed < free and redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 
   local wait = open_from(endpoint, record) - NOW
   if wait > 0 then reply[3] = wait else reply[2] = 1 end
 end
-note(endpoint, default, record)
+update_agenda(endpoint, default, record)
 if can_refill(endpoint) then reply[4] = 1 end
 return reply

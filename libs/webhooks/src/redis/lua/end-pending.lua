@@ -31,7 +31,7 @@ end
 if record then
   end_all(due(endpoint))
   miss_behind(endpoint)
-  note(endpoint, math.huge, record)
+  update_agenda(endpoint, math.huge, record)
   -- If this process stops before it has ended the remaining deliveries, a worker continues at once.
   if ended == max then redis.call('ZADD', AGENDA, 0, endpoint) end
 else

@@ -1,4 +1,4 @@
---- Lists the endpoints that need attention, the longest overdue first.
+--- Lists the endpoints that need work now, the longest overdue first.
 -- @key webhooks    Hash of the account's endpoints.
 -- @arg base        Prefix of the account's keys.
 -- @arg first       Number of endpoints to skip.

@@ -1,4 +1,4 @@
---- Releases a claimed delivery without an attempt.
+--- Ends the claim of a delivery without recording an attempt.
 -- @key webhooks       Hash of the account's endpoints.
 -- @arg base           Prefix of the account's keys.
 -- @arg endpoint       The endpoint's id.
@@ -12,9 +12,9 @@ if redis.call('HGET', delivery(id), 'claim') == claim then
   end_claim(endpoint, id, NOW)
   local _, record = endpoint_record(endpoint)
   if record then
-    -- No request was made, so the token of the claim is given back.
+    -- No attempt is recorded, so the token of the claim is given back.
     local tokens, filled_at = tokens_of(endpoint, record)
     spend(endpoint, tokens, filled_at, -1)
   end
-  note(endpoint, tonumber(default_slots), record)
+  update_agenda(endpoint, tonumber(default_slots), record)
 end

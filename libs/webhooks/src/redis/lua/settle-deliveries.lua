@@ -95,7 +95,7 @@ local function close_endpoint(it)
   if it.has_worked then
     redis.call('HSET', backlog(endpoint), 'works', 1, 'succeededAt', at)
   end
-  note(endpoint, default, it.record)
+  update_agenda(endpoint, default, it.record)
   -- The deliveries of an endpoint that was disabled during the attempt end at once, also those that are due later.
   local last = it.record and not it.record.enabled and '+inf' or at
   if redis.call('ZCOUNT', due(endpoint), '-inf', last) > 0 or can_refill(endpoint) then reply[#reply] = 1 end

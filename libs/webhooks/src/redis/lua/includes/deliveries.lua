@@ -7,12 +7,12 @@
 --- @include "expedite.lua"
 --- @include "gaps.lua"
 
--- Writes to the agenda the time at which the endpoint needs attention again, so that a worker is woken even if the
+-- Writes to the agenda the time at which the endpoint needs work again, so that a worker is woken even if the
 -- processes that work on the endpoint end. This is the earliest of three times: when the first lease ends; if a slot is
 -- free, when the first delivery is due and the endpoint's pace allows it; and when the backlog can be refilled. The
 -- waiting deliveries of a disabled endpoint end at once, also those that are due later. A removed endpoint stays on the
 -- agenda until all its data is removed.
-local function note(endpoint, default, record)
+local function update_agenda(endpoint, default, record)
   if not record then return end
   local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
   local at = tonumber(redis.call('ZRANGE', inflight(endpoint), 0, 0, 'WITHSCORES')[2])
