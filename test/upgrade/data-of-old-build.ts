@@ -201,12 +201,9 @@ export function testUpgradeFrom(snapshotName: string): void {
       }
       // Read together: the worker posts sends meanwhile, and each new recipient becomes a contact.
       const rows = await eventually('every contact has a conversation', async () => {
-        const { conversations: count } = await upgraded.json<{ conversations: { rows: number; contacts: number } }>(
-          'GET',
-          '/v1/status',
-          undefined,
-          'default',
-        );
+        const { conversations: count } = await upgraded.json<{
+          conversations: { rows: number; contacts: number };
+        }>('GET', '/v1/status', undefined, 'default');
         const { conversations } = await upgraded.json<{ conversations: Row[] }>(
           'GET',
           '/v1/conversations?limit=100',
