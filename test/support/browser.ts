@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type BrowserContext, chromium } from 'playwright-core';
+import { afterAll } from '@jest/globals';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { findProgram } from './find-program.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
@@ -17,7 +15,8 @@ export function findBrowser(): string | undefined {
 }
 
 /**
- * Returns the path of an installed Chromium. Without one, prints that tests are skipped, and returns undefined.
+ * Returns the path of an installed Chromium, and closes the browser after the tests of the file. Without Chromium, prints
+ * that tests are skipped, and returns undefined.
  * @param subject what is not tested without Chromium
  */
 export function findBrowserFor(subject: string): string | undefined {
@@ -27,37 +26,53 @@ export function findBrowserFor(subject: string): string | undefined {
       `*** SKIPPED: ${subject}: not tested in a browser, because Chromium is not installed. ***\n` +
         '*** On Debian or Ubuntu: sudo apt-get install chromium ***\n',
     );
+  else afterAll(closeBrowser);
   return path;
 }
 
-/** Runs the body in a new headless browser that makes no network requests of its own. */
+/** The headless browser of the present test file, once a test has needed it. */
+let shared: Browser | undefined;
+
+/**
+ * Runs the body in an empty session of a headless browser: without cookies, storage or cache of other tests. All tests
+ * of a file share one browser, because starting one costs a second of processor time. {@link closeBrowser} ends it.
+ */
 export async function withBrowser(
   executable: string,
-  body: (browser: BrowserContext) => Promise<void>,
+  body: (session: BrowserContext) => Promise<void>,
   options: { ignoreHTTPSErrors?: boolean } = {},
 ): Promise<void> {
-  const profile = await mkdtemp(join(tmpdir(), 'tidings-browser-'));
+  const session = await (await browserOf(executable)).newContext(options);
   try {
-    const browser = await chromium.launchPersistentContext(profile, {
-      executablePath: executable,
-      headless: true,
-      ...options,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
-    try {
-      await body(browser);
-    } finally {
-      await browser.close();
-    }
+    await body(session);
   } finally {
-    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    await session.close();
   }
+}
+
+/** Ends the browser of the present test file, if one was started. */
+export async function closeBrowser(): Promise<void> {
+  await shared?.close();
+  shared = undefined;
+}
+
+/** Returns the running browser, or starts one that makes no network requests of its own. */
+async function browserOf(executable: string): Promise<Browser> {
+  if (shared?.isConnected() === true) return shared;
+  shared = await chromium.launch({
+    executablePath: executable,
+    headless: true,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      // The tests of a file run one after the other, so that a second process for pages would only cost its start.
+      '--renderer-process-limit=1',
+    ],
+  });
+  return shared;
 }

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ConversationList, CreatedWebhook } from '#client';
-import { findBrowser, withBrowser } from '../../support/browser.js';
+import { closeBrowser, findBrowser, withBrowser } from '../../support/browser.js';
 import { openConsole } from '../../support/console.js';
 import { eventually } from '../../support/eventually.js';
 import { writePastHour } from '../../support/past-hour.js';
@@ -98,6 +98,7 @@ const KEYS = [
   });
 
   afterAll(async () => {
+    await closeBrowser();
     await receiver[Symbol.asyncDispose]();
     await product[Symbol.asyncDispose]();
   });
