@@ -84,7 +84,9 @@ local ahead = upstream_ahead()
 if ahead ~= '' then order = '{"upstreamAheadMs":' .. ahead .. ',' .. string.sub(order, 2) end
 local place = redis.call('INCR', last_number)
 if run == '' then run = redis_run() end
-redis.call('HSET', send, 'order', order, 'state', state, 'revision', 0, 'life', run, 'place', place)
+-- The row counts the send as pending.
+local counted = rows_kept == 'on' and {'row', 'p'} or {}
+redis.call('HSET', send, 'order', order, 'state', state, 'revision', 0, 'life', run, 'place', place, unpack(counted))
 for i = sets_from, #KEYS do redis.call('ZADD', KEYS[i], place, id) end
 if expires_at ~= '' then redis.call('ZADD', expiring, expires_at, id) end
 if send_at ~= '' then
@@ -92,9 +94,6 @@ if send_at ~= '' then
 else
   join_lane(lane, lanes_due, lanes_since, lane_depths, id, recipient, now)
 end
-if rows_kept == 'on' then
-  redis.call('HSET', send, 'row', 'p')
-  add_send_to_row(recipient, id, created_at, preview)
-end
+if rows_kept == 'on' then add_send_to_row(recipient, id, created_at, preview) end
 publish_change('send ' .. notice)
 return 'new'

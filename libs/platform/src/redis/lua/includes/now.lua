@@ -1,9 +1,13 @@
 --- Returns the time by Redis' clock, and formats integers.
 
--- Returns the time in milliseconds since 1970.
+local time_of_script
+-- Returns the time of the first call in this run of the script, in milliseconds since 1970.
 local function now_ms()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  if not time_of_script then
+    local time = redis.call('TIME')
+    time_of_script = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return time_of_script
 end
 
 -- Returns a number as text without fraction or exponent. Redis would format a large number as 1e+15.
