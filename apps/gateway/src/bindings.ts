@@ -171,7 +171,7 @@ export function bindings(opened: OpenedResources): Provider[] {
     value(READINESS_MAX_AGE_MS, 1_000),
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
     value(TOKEN_RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.TOKEN_RATE_LIMIT_PER_MINUTE)),
-    value(BLOB_STORE, opened.blobs),
+    value(BLOB_STORE, opened.blobStoreMonitor.observeUploads(opened.blobs)),
     value(BLOB_STORE_MONITOR, opened.blobStoreMonitor),
     value(CLOCK, clock),
     value(FEED, feed),

@@ -1,6 +1,6 @@
-import { type Logger, withDeadline } from '#platform';
+import { type Logger, observeMethodCalls, withDeadline } from '#platform';
 import type { BlobStoreSharingChecker } from './blob-store-sharing-checker.js';
-import type { BlobStore } from './blob-store.js';
+import { type BlobStore, BlobStoreUnavailableError } from './blob-store.js';
 
 const CHECK_INTERVAL_MS = 60_000;
 /**
@@ -8,14 +8,23 @@ const CHECK_INTERVAL_MS = 60_000;
  * never end if the blob store is a directory on a network share that hangs.
  */
 const CHECK_TIMEOUT_MS = 25_000;
+/**
+ * Time for which a blob store counts as full after an upload failed for lack of space, in milliseconds. Successful
+ * checks do not end it earlier, because a check writes less than most uploads.
+ */
+const FULL_MS = 300_000;
+/** Error codes of a disk without free space, and of a user whose quota is used up. */
+const FULL_CODES = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
  * Checks whether the blob store is usable and whether gateways and workers share it. A check runs when the monitor
- * starts, and then every minute.
+ * starts, and then every minute. Between checks, the monitor notices uploads that fail because the store is full.
  */
 export class BlobStoreMonitor {
   private timer: NodeJS.Timeout | undefined;
   private reason: string | undefined;
+  /** The last upload that failed because the store was full: its error, and when it failed, by `performance.now()`. */
+  private full: { reason: string; at: number } | undefined;
   /** The check that is in progress, if any. */
   private running: Promise<void> | undefined;
 
@@ -35,9 +44,21 @@ export class BlobStoreMonitor {
     private readonly timeoutMs = CHECK_TIMEOUT_MS,
   ) {}
 
-  /** Reason why the last check of the blob store failed; undefined if that check succeeded. */
+  /**
+   * Reason why the last check of the blob store failed, or why an upload failed for lack of space in the last
+   * {@link FULL_MS}; undefined if neither failed.
+   */
   get fault(): string | undefined {
-    return this.reason;
+    return this.reason ?? this.full?.reason;
+  }
+
+  /** Wraps the store in an object that notices uploads that fail because the store is full. */
+  observeUploads(store: BlobStore): BlobStore {
+    return observeMethodCalls<BlobStore>(store, {
+      put: ({ outcome }) => {
+        if ('error' in outcome && isFull(outcome.error)) this.recordFull(outcome.error);
+      },
+    });
   }
 
   /** Number of gateways or workers that use a different blob store than this process. */
@@ -85,10 +106,12 @@ export class BlobStoreMonitor {
   }
 
   private async check(): Promise<void> {
+    const before = this.fault;
     try {
       await withDeadline(this.useStore(), this.timeoutMs, 'checking the blob store');
-      if (this.reason !== undefined) this.logger.info('the blob store is usable again');
       this.reason = undefined;
+      if (this.full !== undefined && performance.now() - this.full.at >= FULL_MS) this.full = undefined;
+      if (before !== undefined && this.fault === undefined) this.logger.info('the blob store is usable again');
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (reason !== this.reason)
@@ -99,4 +122,18 @@ export class BlobStoreMonitor {
       this.reason = reason;
     }
   }
+
+  private recordFull(error: BlobStoreUnavailableError): void {
+    if (this.fault === undefined)
+      this.logger.error({ err: error }, 'the blob store is full: sends with a file cannot be stored');
+    this.full = { reason: error.message, at: performance.now() };
+  }
+}
+
+/** Returns true if a call of the blob store failed because the store has no free space. */
+function isFull(error: unknown): error is BlobStoreUnavailableError {
+  if (!(error instanceof BlobStoreUnavailableError)) return false;
+  const { cause } = error;
+  if (typeof cause !== 'object' || cause === null || !('code' in cause)) return false;
+  return typeof cause.code === 'string' && FULL_CODES.has(cause.code);
 }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RedisEventLog } from '#events';
 import {
@@ -8,7 +8,7 @@ import {
   createProcessInstance,
   WORKER_ROLES,
 } from '#platform';
-import type { BlobStore } from '#blobs';
+import { type BlobStore, BlobStoreUnavailableError, FileBlobStore } from '#blobs';
 import { RedisUpstreamHealth } from '#relay';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
@@ -348,6 +348,26 @@ describe('The health of the gateway', () => {
       json({ phoneNumber: '+14155550123', message: 'Hello' }),
     );
     expect(text.status).toBe(200);
+  });
+
+  it('is degraded after an upload for which the blob store had no space, although its checks succeed', async () => {
+    await using full = await startGateway();
+    const codes = async (): Promise<string[]> => (await ready(full)).details.map(({ code }) => code);
+    expect(await codes()).not.toContain('blob_store_unusable');
+    const cause = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    const put = jest
+      .spyOn(FileBlobStore.prototype, 'put')
+      .mockRejectedValue(new BlobStoreUnavailableError(cause.message, { cause }));
+    try {
+      const form = new FormData();
+      form.append('phoneNumber', '+14155550123');
+      form.append('file', new Blob(['x']), 'x');
+      const upload = await full.fetch('/v1/messages/send', { method: 'POST', body: form });
+      expect(await problemOf(upload)).toMatchObject({ status: 503, code: 'unavailable' });
+    } finally {
+      put.mockRestore();
+    }
+    expect(await codes()).toContain('blob_store_unusable');
   });
 
   it('has the status "unavailable" when the gateway begins to stop', async () => {
