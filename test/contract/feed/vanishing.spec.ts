@@ -453,6 +453,19 @@ describe('a confirmation of deletions', () => {
     expect(await deletions()).toEqual({ contacts: 30, messages: 30 });
   });
 
+  it('removes the contact from those with suspect messages, and later polls do not add it again', async () => {
+    const { harness } = here;
+    const suspects = accountKeys(harness.prefix, ACCOUNT)('suspects');
+    change('delete', 0, 30);
+    await readAllAfter(0);
+    expect(await harness.redis.hkeys(suspects)).toEqual([contactId]);
+    await harness.store.confirmDeletions(ACCOUNT);
+    expect(await harness.redis.hkeys(suspects)).toEqual([]);
+    // A poll of the newest messages does not end the suspicion.
+    await harness.polls.poll(ACCOUNT, contactId);
+    expect(await harness.redis.hkeys(suspects)).toEqual([]);
+  });
+
   it('does not apply to contacts and messages that vanish later', async () => {
     const { store } = here.harness;
     change('delete', 0, 15);

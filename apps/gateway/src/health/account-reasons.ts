@@ -16,6 +16,11 @@ const MIN_FAILED_POLLS = 5;
  * whose commits do not delete what was stored about failed polls.
  */
 const FAILED_POLLS_EXPIRE_MS = 900_000;
+/**
+ * Maximum number of contacts with missing messages that are read. Readiness is checked every second, and the messages of
+ * all contacts may be missing.
+ */
+const MAX_SUSPECTS = 1_000;
 
 /** A problem of one account. Only callers who may see the account get it. */
 export interface AccountReason {
@@ -46,8 +51,8 @@ type AccountCode = keyof typeof WORDS;
  * Reads the problems of one account from its Redis hashes. `upstream` has `unavailableSince` while upstream is
  * down. `contact-list` has the fault and its start while the list cannot be read, and the time from which too many
  * contacts were missing from the list. `polls:facts` has the times and the number of failed polls of messages since the
- * last success. `suspects` has the time since which too many messages of a contact are missing, for each such contact.
- * `lanes:due` has the recipients with waiting sends.
+ * last success. `suspects` has the time since which too many messages of a contact are missing, for each such contact,
+ * of which at most {@link MAX_SUSPECTS} are read. `lanes:due` has the recipients with waiting sends.
  * @param now Redis time, in milliseconds since 1970
  */
 export async function accountReasons(
@@ -61,12 +66,12 @@ export async function accountReasons(
     redis.hmget(keys('upstream'), 'unavailableSince', 'kind', 'reason', 'request'),
     redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince', 'suspectSince', 'believedAt'),
     redis.hmget(keys('polls', 'facts'), 'failedSince', 'failedAt', 'failures'),
-    redis.hvals(keys('suspects')),
+    redis.hrandfield(keys('suspects'), MAX_SUSPECTS, 'WITHVALUES'),
     redis.zcard(keys('lanes', 'due')),
   ]);
   const outage = outageOf(outageFields);
   const isListUsed = usesContactList({ polling }, { lanes: { count: lanes } });
-  const list = outage === undefined && isListUsed ? listProblemOf(listFields, suspects, now) : undefined;
+  const list = outage === undefined && isListUsed ? listProblemOf(listFields, valuesOf(suspects), now) : undefined;
   const isListReadable = list?.code !== 'contact_list_unreadable';
   // An outage explains failed polls, unless it began with a failed read of messages: other requests may still
   // succeed.
@@ -76,6 +81,15 @@ export async function accountReasons(
   return [outage, list, messages].flatMap((problem) =>
     problem === undefined ? [] : [{ account, ...problem, since: readable(problem.since) }],
   );
+}
+
+/** Returns the values of a reply with fields and their values: pairs, or one after the other in an older protocol. */
+function valuesOf(reply: string | unknown[] | null): string[] {
+  if (!Array.isArray(reply)) return [];
+  return reply
+    .flat()
+    .filter((_, index) => index % 2 === 1)
+    .map(String);
 }
 
 /** A problem as it is stored: `since` is a time in milliseconds since 1970, or any text. */

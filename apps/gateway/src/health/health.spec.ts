@@ -242,6 +242,20 @@ describe('The health of the gateway', () => {
     await untilReady('ok');
   });
 
+  it('reads a bounded number of the contacts whose messages are missing', async () => {
+    const since = Date.now();
+    const contacts = Array.from({ length: 20_000 }, (_, n) => [`con_${n}`, since]).flat();
+    await gateway.redis.hset('tidings:{default}:suspects', ...contacts);
+    const bytesSent = async (): Promise<number> =>
+      Number(/total_net_output_bytes:(\d+)/.exec(await gateway.redis.info('stats'))?.[1]);
+    const before = await bytesSent();
+    const account = { id: 'default', polling: true };
+    expect(await accountReasons(gateway.redis, 'tidings', account, since)).toMatchObject([
+      { code: 'messages_vanished', since: new Date(since).toISOString() },
+    ]);
+    expect((await bytesSent()) - before).toBeLessThan(200_000);
+  });
+
   it.each([
     ['an unreadable contact list', { listFault: 'upstream answered 404', listFaultSince: '1000' }],
     ['vanished contacts', { suspectSince: '1000' }],

@@ -287,7 +287,8 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async confirmDeletions(account: string): Promise<void> {
-    await confirmDeletionsScript.run(this.redis, { list: this.keys(account)('contact-list') });
+    const keys = this.keys(account);
+    await confirmDeletionsScript.run(this.redis, { list: keys('contact-list'), suspects: keys('suspects') });
   }
 
   private messagesKey(account: string, contactId: string): string {

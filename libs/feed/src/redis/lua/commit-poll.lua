@@ -64,8 +64,13 @@ if messages_shown_at ~= '' then redis.call('HSET', list, 'shownAt', messages_sho
 if unreadable ~= '0' then redis.call('HINCRBY', list, 'unreadable', unreadable) end
 -- A contact that was deleted meanwhile is no longer scheduled.
 local scheduled = redis.call('ZSCORE', due, contact_id)
-if not scheduled or suspicion == 'over' then redis.call('HDEL', suspects, contact_id)
-elseif suspicion ~= '' then redis.call('HSET', suspects, contact_id, suspicion) end
+if suspicion ~= '' or not scheduled then
+  -- Suspicions that were confirmed as deletions are not kept: readers of the suspicions read only some of them.
+  local is_open = scheduled and suspicion ~= 'over'
+    and tonumber(suspicion) > tonumber(redis.call('HGET', list, 'believedAt') or 0)
+  if is_open then redis.call('HSET', suspects, contact_id, suspicion)
+  else redis.call('HDEL', suspects, contact_id) end
+end
 if longest_page ~= '' and tonumber(longest_page) > tonumber(redis.call('HGET', list, 'longestPage') or 0) then
   redis.call('HSET', list, 'longestPage', longest_page)
 end

@@ -1,6 +1,9 @@
 --- Records that an administrator has confirmed the suspect deletions of the account.
 -- @key list            Hash of the contact list as it was last read.
+-- @key suspects        Hash from a contact to the time since which its messages are suspect.
 -- @reply               Number of fields added.
 --- @include "includes/due-at.lua"
 
+-- Every suspicion until now is confirmed.
+redis.call('UNLINK', suspects)
 return redis.call('HSET', list, 'believedAt', due_at(0))

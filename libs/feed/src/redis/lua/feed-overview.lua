@@ -12,7 +12,8 @@
 -- @field due                Number of contacts that are due.
 -- @field first              When the first contact is due, in ms.
 -- @field listed_at          When the list was last read completely, in ms.
--- @field suspect_since      Time since which contacts or messages are suspect and not confirmed as deleted, in ms.
+-- @field suspect_since      Time since which contacts or messages are suspect and not confirmed as deleted, in ms. If
+--                           the messages of very many contacts are suspect, it is the earliest time of some of them.
 -- @field unreadable         Number of unreadable messages.
 -- @field unreadable_listed  History of the unreadable elements of the list.
 -- @field waiting            Number of reads of older messages that are due.
@@ -24,13 +25,18 @@
 -- @field slots              For each slot, pairs of a field and its value.
 --- @include "includes/due-at.lua"
 
+-- Maximum number of contacts with suspect messages of which the times are read.
+local MAX_SUSPICIONS = 1000
+
 local now = due_at(0)
 local function first_of(index) return redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2] or false end
 local state = redis.call('HMGET', list, 'listedAt', 'unreadable', 'believedAt', 'suspectSince',
   'listFault', 'listFaultSince', 'unreadableListed')
-local believed, suspicions, since = tonumber(state[3] or '0'), redis.call('HVALS', suspects), false
-if state[4] then suspicions[#suspicions + 1] = state[4] end
-for _, suspicion in ipairs(suspicions) do
+local believed, since = tonumber(state[3] or '0'), false
+local suspicions = redis.call('HRANDFIELD', suspects, MAX_SUSPICIONS, 'WITHVALUES')
+if state[4] then suspicions[#suspicions + 1], suspicions[#suspicions + 2] = 'list', state[4] end
+for i = 2, #suspicions, 2 do
+  local suspicion = suspicions[i]
   local is_open = tonumber(suspicion) > believed
   if is_open and (not since or tonumber(suspicion) < tonumber(since)) then since = suspicion end
 end
