@@ -52,7 +52,7 @@ export function useAuthentication(
  * the token and for its API key. A request above the token's limit does not count for the API key, so that one browser
  * cannot use up the limit of the key.
  */
-async function applyRateLimits(
+export async function applyRateLimits(
   { apiKey, token }: RateLimits,
   { keyId, tokenId }: Principal,
   reply: FastifyReply,
@@ -62,15 +62,6 @@ async function applyRateLimits(
   const ofKey = await apiKey.count(keyId);
   if (own === undefined || ofKey.isOver || ofKey.remaining < own.remaining)
     applyRateState(own === undefined ? 'API key' : 'API key that created the token', ofKey, reply);
-}
-
-/** Counts a request for its API key, sets the rate limit headers and rejects a request above the limit. */
-export async function countForApiKey(
-  limit: RateLimit,
-  { keyId }: Principal,
-  reply: FastifyReply,
-): Promise<void> {
-  applyRateState('API key', await limit.count(keyId), reply);
 }
 
 function applyRateState(

@@ -17,7 +17,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenSession, Principal, Session, SessionService } from '#accounts';
 import { Audited } from '../audit/audited.js';
 import { ApiKeyUseRecorder } from '../auth/api-key-use-recorder.js';
-import { countForApiKey } from '../auth/authentication.js';
+import { applyRateLimits } from '../auth/authentication.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import { rememberCaller } from '../auth/caller.js';
 import {
@@ -30,7 +30,7 @@ import type { RateLimit } from '../auth/rate-limit.js';
 import { Public } from '../auth/require-scope.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound, Problem } from '../problems/problem.js';
-import { AUTHENTICATOR, RATE_LIMIT, SESSIONS } from '../tokens.js';
+import { AUTHENTICATOR, RATE_LIMIT, SESSIONS, TOKEN_RATE_LIMIT } from '../tokens.js';
 import { ConsoleGuard } from './console.guard.js';
 import { SignInLimit } from './sign-in-limit.js';
 
@@ -46,6 +46,7 @@ export class ConsoleSessionsController {
     @Inject(AUTHENTICATOR) private readonly authenticator: Authenticator,
     @Inject(SESSIONS) private readonly sessions: SessionService,
     @Inject(RATE_LIMIT) private readonly apiKeyLimit: RateLimit,
+    @Inject(TOKEN_RATE_LIMIT) private readonly tokenLimit: RateLimit,
     @Inject(SignInLimit) private readonly signIns: SignInLimit,
     @Inject(ApiKeyUseRecorder) private readonly uses: Pick<ApiKeyUseRecorder, 'note'>,
   ) {}
@@ -101,7 +102,10 @@ export class ConsoleSessionsController {
     if (found === undefined || !isEnded) throw notFound('session', id);
   }
 
-  /** Authenticates the API key that signs in, records its use, and counts the request towards its rate limit. */
+  /**
+   * Authenticates the API key that signs in, records its use, and counts the request towards its rate limit. A request
+   * with a token is rejected, but counts like any other request with the token.
+   */
   private async ownerOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
     const { headers, ip } = request;
     // Only the API key counts: a session in the cookie must not authenticate the sign-in.
@@ -109,9 +113,9 @@ export class ConsoleSessionsController {
     const caller = await this.signIns.guard(ip, () => this.authenticator.authenticate(given));
     rememberCaller(request, caller);
     this.uses.note(caller.keyId);
+    await applyRateLimits({ apiKey: this.apiKeyLimit, token: this.tokenLimit }, caller, reply);
     if (caller.tokenId !== undefined)
       throw new Problem('forbidden', 'Signing in requires an API key; a token is not enough.');
-    await countForApiKey(this.apiKeyLimit, caller, reply);
     return caller;
   }
 

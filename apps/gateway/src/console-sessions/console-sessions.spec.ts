@@ -270,6 +270,20 @@ describe('a session of the console', () => {
     expect(empty.status).toBe(201);
   });
 
+  it('is not created with a token, but the request counts towards the rate limits of the token and its API key', async () => {
+    const { token } = await makeToken(gateway);
+    const signIn = async (): Promise<Response> => {
+      const headers = { ...SAME_ORIGIN, 'x-tidings-console': 'new', authorization: `Bearer ${token}` };
+      return await browser.fetch('/console/sessions', headers, { method: 'POST' });
+    };
+    const remaining = async (by: Promise<Response>): Promise<number> =>
+      Number((await by).headers.get('ratelimit-remaining'));
+    const ofKey = await remaining(gateway.fetch('/v1/sends'));
+    const ofToken = await remaining(signIn());
+    expect(await remaining(signIn())).toBe(ofToken - 1);
+    expect(await remaining(gateway.fetch('/v1/sends'))).toBe(ofKey - 3);
+  });
+
   it('is not created after too many failed sign-ins from the same address, even with a valid API key: 429', async () => {
     // The failed sign-ins of the other tests are not counted here, nor the other way round.
     await using own = await start();
