@@ -445,10 +445,10 @@ describe('the command trigger', () => {
 
 describe('a command that deletes or revokes', () => {
   const COMMANDS = [
-    ['accounts', 'delete'],
-    ['webhooks', 'delete'],
-    ['keys', 'revoke'],
-  ];
+    ['accounts', 'delete', 'Delete the account id_1 with all its data?'],
+    ['webhooks', 'delete', 'Delete the webhook id_1 with its deliveries?'],
+    ['keys', 'revoke', 'Revoke the API key id_1 now?'],
+  ] as const;
 
   /** Lets a person at a terminal type keys. */
   const type = (keys: string): void => {
@@ -457,9 +457,12 @@ describe('a command that deletes or revokes', () => {
     typed.write(keys);
   };
 
-  it.each(COMMANDS)('asks a person at a terminal for a confirmation: %s %s', async (group, command) => {
+  it.each(COMMANDS)('asks a person at a terminal for a confirmation: %s %s', async (group, command, question) => {
     type('n');
+    let asked = '';
+    questions.on('data', (shown: Buffer) => (asked += shown.toString()));
     await expect(run(group, command, 'id_1')).rejects.toThrow(/^id_1 is not (deleted|revoked)$/);
+    expect(asked).toContain(question);
     expect(requests).toEqual([]);
     type('y');
     await run(group, command, 'id_1');

@@ -57,6 +57,7 @@ export function addAdmin(program: Command, terminal: Terminal): void {
   addDelete(keys, terminal, '/v1/api-keys', {
     name: 'revoke',
     description: 'revoke an API key, at once',
+    question: (id) => `Revoke the API key ${id} now?`,
     done: 'revoked',
   });
 
@@ -99,6 +100,7 @@ export function addAdmin(program: Command, terminal: Terminal): void {
   addDelete(accounts, terminal, '/v1/accounts', {
     name: 'delete',
     description: 'delete an account with all its data',
+    question: (id) => `Delete the account ${id} with all its data?`,
     done: 'deleted',
   });
 }

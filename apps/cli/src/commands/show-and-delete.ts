@@ -26,6 +26,8 @@ interface Deletion {
   /** Name of the command. */
   name: string;
   description: string;
+  /** Returns the question that asks for a confirmation. */
+  question: (id: string) => string;
   /** What happened to the object, for example `deleted`. */
   done: string;
 }
@@ -38,7 +40,7 @@ export function addDelete(
   group: Command,
   terminal: Terminal,
   path: string,
-  { name, description, done }: Deletion,
+  { name, description, question, done }: Deletion,
 ): void {
   group
     .command(name)
@@ -47,7 +49,7 @@ export function addDelete(
     .option('-y, --yes', 'do not ask for a confirmation')
     .action(
       action(terminal, async (context, id: string, { yes }: { yes?: boolean }) => {
-        if (yes !== true && !(await isConfirmed(context, `${id}: ${description}?`)))
+        if (yes !== true && !(await isConfirmed(context, question(id))))
           throw new CommandFault(`${id} is not ${done}`, ExitCode.failure);
         await context.call('DELETE', `${path}/${encodeURIComponent(id)}`);
         context.output.result({ [done]: id }, `${id} is ${done}.`);

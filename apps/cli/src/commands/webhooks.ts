@@ -132,6 +132,7 @@ export function addWebhooks(program: Command, terminal: Terminal): void {
   addDelete(webhooks, terminal, '/v1/webhooks', {
     name: 'delete',
     description: 'delete a webhook with its deliveries',
+    question: (id) => `Delete the webhook ${id} with its deliveries?`,
     done: 'deleted',
   });
 }
