@@ -111,6 +111,20 @@ withChromium('in a real browser,', () => {
     });
   });
 
+  it('the phone page shows the newest 200 messages, and the number of earlier ones', async () => {
+    const phoneNumber = '+14155550168';
+    await product.simulate('messages', { phoneNumber, count: 201 });
+    await withBrowser(browser ?? '', async (context) => {
+      const page = await context.newPage();
+      await page.goto(`http://127.0.0.1:${product.simulator.port}/`);
+      await page.getByTestId('contact').filter({ hasText: phoneNumber }).click();
+      await page.getByText('1 earlier message', { exact: true }).waitFor();
+      expect(await page.getByTestId('message').count()).toBe(200);
+      await product.simulate('messages', { phoneNumber });
+      await page.getByText('2 earlier messages', { exact: true }).waitFor();
+    });
+  });
+
   it('the row of a contact on the phone page stays the same element when contacts change, so that no click is lost', async () => {
     const [idle, busy] = ['+14155550178', '+14155550179'];
     for (const phoneNumber of [busy, idle]) {

@@ -189,8 +189,9 @@ function messageRow(message, previous, next) {
 
 function rowsOf(messages, total) {
   const rows = [];
-  if (total > messages.length)
-    rows.push(element('p', 'earlier', `${total - messages.length} earlier messages`));
+  const earlier = total - messages.length;
+  const noun = earlier === 1 ? 'message' : 'messages';
+  if (earlier > 0) rows.push(element('p', 'earlier', `${earlier} earlier ${noun}`));
   let day = '';
   messages.forEach((message, index) => {
     const thisDay = new Date(message.timestamp).toDateString();
