@@ -21,3 +21,10 @@ it('docs/metrics.md describes every metric that the alerts, the dashboard or ano
     named.filter((name) => !isDescribed(name) && !isDescribed(name.replace(/_(bucket|sum|count)$/, ''))),
   ).toEqual([]);
 });
+
+it('the dashboard shows how long the oldest waiting send, delivery and event have waited', () => {
+  const dashboard = read('monitoring/grafana/dashboards/tidings.json');
+  const ages = [...read('docs/metrics.md').matchAll(/`(tidings_oldest_[a-z_]+)`/g)].map(([, name = '']) => name);
+  expect(ages).toHaveLength(3);
+  expect(ages.filter((name) => !dashboard.includes(`(${name})`))).toEqual([]);
+});
