@@ -17,7 +17,7 @@ withChromium('in a real browser,', () => {
     await product[Symbol.asyncDispose]();
   });
 
-  it('the phone page shows Live again after one failed refresh, even if its stream stayed open', async () => {
+  it('the phone page of the simulator shows the state "Live" again after one failed request for its data, even if its event stream stayed open', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const page = await context.newPage();
       await page.goto(`http://127.0.0.1:${product.simulator.port}/`);

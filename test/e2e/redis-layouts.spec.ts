@@ -48,7 +48,7 @@ async function expectCleanStop({ gateway, worker }: Product<RedisLayout>): Promi
 }
 
 describe('the product on a Redis master and its replica under three sentinels', () => {
-  it('delivers a send, delivers a reply to the webhook, and records the events of both', async () => {
+  it("relays a send, receives the recipient's reply, and delivers each recorded event to the webhook exactly once", async () => {
     await using product = await Product.startOn<RedisLayout>(await startTestSentinel());
     await expectDeliveries(product);
     await expectCleanStop(product);
@@ -79,7 +79,7 @@ describe('the product on a Redis Cluster of three masters', () => {
   });
   afterAll(() => running[Symbol.asyncDispose]());
 
-  it('delivers a send, delivers a reply to the webhook, and records the events of both', async () => {
+  it("relays a send, receives the recipient's reply, and delivers each recorded event to the webhook exactly once", async () => {
     await expectDeliveries(running);
   });
 

@@ -185,7 +185,7 @@ describe('npm run rotate-secrets', () => {
           `0 rotated, 0 already encrypted with the current key, 1000 could not be decrypted (encrypted with the keys ${after.keyId})`,
         );
         expect(lost.stderr).toContain(
-          `account account-7: cannot decrypt the upstream API key, which was encrypted with the key ${after.keyId}`,
+          `account account-7: cannot decrypt the upstream API key (encrypted with the key ${after.keyId})`,
         );
         expect(await current()).toBe(ids.length);
       } finally {

@@ -457,26 +457,32 @@ describe('a command that deletes or revokes', () => {
     typed.write(keys);
   };
 
-  it.each(COMMANDS)('asks a person at a terminal for a confirmation: %s %s', async (group, command, question) => {
-    type('n');
-    let asked = '';
-    questions.on('data', (shown: Buffer) => (asked += shown.toString()));
-    await expect(run(group, command, 'id_1')).rejects.toThrow(/^id_1 is not (deleted|revoked)$/);
-    expect(asked).toContain(question);
-    expect(requests).toEqual([]);
-    type('y');
-    await run(group, command, 'id_1');
-    expect(requests).toHaveLength(1);
-  });
+  it.each(COMMANDS)(
+    'asks a person at a terminal for a confirmation: %s %s',
+    async (group, command, question) => {
+      type('n');
+      let asked = '';
+      questions.on('data', (shown: Buffer) => (asked += shown.toString()));
+      await expect(run(group, command, 'id_1')).rejects.toThrow(/^id_1 is not (deleted|revoked)$/);
+      expect(asked).toContain(question);
+      expect(requests).toEqual([]);
+      type('y');
+      await run(group, command, 'id_1');
+      expect(requests).toHaveLength(1);
+    },
+  );
 
-  it.each(COMMANDS)('asks for no confirmation in a script, or with --yes: %s %s', async (group, command) => {
-    stdin = Readable.from([]);
-    await run(group, command, 'id_1');
-    type('');
-    await run(group, command, 'id_1', '--yes');
-    await run('--json', group, command, 'id_1');
-    expect(requests).toHaveLength(3);
-  });
+  it.each(COMMANDS.map(([group, command]) => [group, command] as const))(
+    'asks for no confirmation in a script, or with --yes: %s %s',
+    async (group, command) => {
+      stdin = Readable.from([]);
+      await run(group, command, 'id_1');
+      type('');
+      await run(group, command, 'id_1', '--yes');
+      await run('--json', group, command, 'id_1');
+      expect(requests).toHaveLength(3);
+    },
+  );
 });
 
 describe('the scopes of a new API key', () => {

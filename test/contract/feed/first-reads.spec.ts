@@ -21,7 +21,7 @@ describe('the first read of the messages of a contact', () => {
     expect((await here.harness.store.contactState(ACCOUNT, contactId))?.storedMessages).toBe(500);
   });
 
-  it('emits only newly arrived messages while 1,000 contacts are read for the first time', async () => {
+  it('emits, if 1,000 contacts are read for the first time, only the messages that arrive while these reads are in progress', async () => {
     const { harness } = here;
     harness.control('contacts', { count: 1_000 });
     await harness.list.poll(ACCOUNT);

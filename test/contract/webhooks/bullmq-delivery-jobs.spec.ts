@@ -75,7 +75,7 @@ describe('a hint for workers', () => {
     expect(waiting).toBeLessThanOrEqual(2 * seconds);
   });
 
-  it('with a delay runs after the delay, and hints for about the same time share a job', async () => {
+  it('with a delay causes a job that runs only after the delay; hints for about the same time cause only one job', async () => {
     let runs = 0;
     const began = Date.now();
     for (let i = 0; i < 20; i++) await jobs.wake('a', ['whk_1'], 500);

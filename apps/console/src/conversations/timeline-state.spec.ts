@@ -189,7 +189,7 @@ describe('the timeline in the console', () => {
     expect(state).toMatchObject({ isPartial: true, earlier: 'x' });
   });
 
-  it('shows the status of a send event that arrives after a gap, not an earlier status from the stream', () => {
+  it('shows, after a gap in the stream, the status in the next send event, not that of a `send.updated` before the gap', () => {
     const failed = { type: 'send', send: sendOf('s', 1, 'failed'), now: 4 } as const;
     const before = after({ type: 'send', send: sendOf('s', 1), now: 1 }, update('s', 'relaying', 1, 2));
     expect(statusOf([{ type: 'gap' } as const, failed].reduce(reduceTimeline, before), 's')).toBe('failed');

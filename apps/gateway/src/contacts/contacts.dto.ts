@@ -1,4 +1,4 @@
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { Optional, WholeNumberText } from '../input/rules.js';
 
 export class PageQuery {
@@ -13,7 +13,10 @@ export class PageQuery {
   limit: string = '20';
 }
 
-@ApiSchema({ description: 'The messaging service documents no query parameters for this operation.' })
+/**
+ * Query of an operation without documented parameters. `GET /v1/contacts` passes other parameters on to the messaging
+ * service; `GET /v1/contacts/{id}` rejects them.
+ */
 export class NoQuery {}
 
 export const AGE = {

@@ -19,7 +19,7 @@ in the form of an entry in the list of \`GET /v1/conversations\`, at most four t
 If \`types\` names \`send.updated\`, the stream sends \`{id, status, reference, revision}\` for each new status of a
 send. The stream sends conversations and send statuses without an \`id\` line, and does not repeat them after a
 reconnect. After a reconnect, reload the list of conversations and each timeline that you show. Ignore a conversation
-or a send status if you already have it with a higher \`revision\`.
+or a send status whose \`revision\` is lower than the \`revision\` that you already have of the same conversation or send.
 
 **Keep-alive.** The stream sends a comment at the start and after every 15 seconds without an event. The gateway disconnects
 a client that reads nothing for 30 seconds. The stream ends when the gateway stops, or when the API key, the token or

@@ -106,7 +106,7 @@ function printSummary(result: RotationResult, console: Console): boolean {
       `${plural}: ${reencrypted} rotated, ${unchanged} already encrypted with the current key, ${failures.length} could not be decrypted${keys}`,
     );
     for (const { subject, keyId } of failures)
-      console.err(`${subject}: ${fault}, which was encrypted with the key ${keyId}`);
+      console.err(`${subject}: ${fault} (encrypted with the key ${keyId})`);
     whole &&= failures.length === 0;
   }
   if (!whole)

@@ -48,9 +48,9 @@ export function parseContactStateLuaReply(values: readonly unknown[]): ContactSt
 
 /**
  * Returns the polling state of a contact, or undefined if the contact is unknown.
- * @param needsRow true if conversation rows are kept
+ * @param areRowsKept true if conversation rows are stored. If false, `hasRow` of the result is always true.
  */
-export function contactStateOf(reply: ContactStateLuaReply, needsRow: boolean): ContactState | undefined {
+export function contactStateOf(reply: ContactStateLuaReply, areRowsKept: boolean): ContactState | undefined {
   const { pollState: packed, extension, storedMessages, contacts, hasRow } = reply;
   if (!(packed instanceof Uint8Array)) return undefined;
   const pollState = pollStateOf(packed);
@@ -69,7 +69,7 @@ export function contactStateOf(reply: ContactStateLuaReply, needsRow: boolean): 
     ...(emitAfter === '' ? {} : { emitAfter: Number(emitAfter) }),
     expediteRequests: Number(reply.expediteRequests),
     storedMessages,
-    hasRow: !needsRow || hasRow === 1,
+    hasRow: !areRowsKept || hasRow === 1,
     ...(epoch === '' ? {} : { epoch }),
     ...(deletionsConfirmedAt === undefined ? {} : { deletionsConfirmedAt }),
     ...(listSuspectSince === undefined ? {} : { listSuspectSince }),

@@ -45,8 +45,8 @@ export interface FeedOverview {
   due: number;
   lagMs: number;
   /**
-   * When the contact list was last read completely, in milliseconds since 1970 by upstream's clock. Absent
-   * before the first complete read.
+   * When the contact list was last read completely and no outage was suspected, in milliseconds since 1970 by
+   * upstream's clock. Absent before the first complete read.
    */
   listedAt?: number;
   /** Why the contact list cannot be read. Absent if it can be read. */

@@ -181,7 +181,8 @@ function addMessage(state: MessageRateState, time: number): MessageRateState {
 
 /**
  * Returns the times at which the new messages of a read arrived, in ascending order. Messages without a
- * timestamp are spread evenly over the time since the previous read.
+ * timestamp are spread evenly over the time since the previous read. Returns at most {@link MAX_ARRIVALS} times, the
+ * latest ones.
  */
 function arrivalTimes(state: MessageRateState | undefined, findings: ReadFindings): number[] {
   const { at, arrivals } = findings;

@@ -12,7 +12,7 @@ export interface ContactListSnapshot {
   now: number;
   /**
    * When the contact list was last read completely and no outage was suspected, in milliseconds since 1970 by
-   * upstream's clock. Absent before the first read.
+   * upstream's clock. Absent before the first complete read, and if the stored contacts are lost.
    */
   listedAt?: number;
   /**

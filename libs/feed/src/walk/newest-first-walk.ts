@@ -105,8 +105,9 @@ async function enlarged(walk: HeadWalk, first: PageRead): Promise<PageRead> {
 }
 
 /**
- * Reads the first pages again until a repetition finds no further new message, because messages may have
- * moved from page to page between two requests. Returns true if a repetition found a further new message.
+ * Reads the first pages again, because messages may have moved from page to page between two requests. Repeats this
+ * until no new message is found, but at most {@link MAX_REPEATS} times; if the last repetition still finds new messages,
+ * sets `walk.coversAllNew` to false. Returns true if any repetition found a new message.
  */
 async function repeatFirstPages(walk: HeadWalk, count: number, limit: number): Promise<boolean> {
   for (let looks = 0; looks < MAX_REPEATS; looks += 1) {

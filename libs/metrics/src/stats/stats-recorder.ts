@@ -38,7 +38,7 @@ export interface Backlog {
 export type ReadBacklog = (account: string) => Promise<Backlog>;
 
 /**
- * Counts in the memory of this process, and writes the counts to the store some seconds after the first count. No
+ * Keeps the counts in the memory of this process, and writes them to the store some seconds after the first count. No
  * timer runs while there is nothing to write. Counts are lost if the process is killed before the write, or if the
  * write fails. A failed write is not repeated, because the store may have executed it. The Redis connection of a
  * worker, however, repeats a write whose reply was lost, so the counts of that write may be added twice.

@@ -40,7 +40,7 @@ export interface Reason {
   count: number;
   /** Description of the fault. Anybody may read the description, so it names no account, address or file. */
   description: string;
-  /** What to do about this fault. Replaces the usual remedy of the code. */
+  /** What an operator can do about this fault. If absent, the default remedy for `code` applies. */
   remedy?: string | undefined;
 }
 

@@ -202,7 +202,8 @@ export class SendLookupRunner {
       state: { ...next, ...held },
       laneDueInMs,
     });
-    // `apply` returns undefined if the look-up has found the send's message. The lane can then continue at once.
+    // `apply` returns undefined if the stored send has changed since `record` was read, for example because its message
+    // was found. The lane can then continue at once.
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
@@ -272,7 +273,10 @@ export class SendLookupRunner {
     return { minUnidentifiedReadAt: Math.max(since, now - maxAgeMs) };
   }
 
-  /** True if the send will be posted when the last look-up has not found its message. */
+  /**
+   * Returns true if the send is to be posted if its last look-up does not find its message. Exception: if
+   * {@link isMessageOfLostPostPossible}, the send becomes `unknown` instead.
+   */
   private isPostedAfterLastLookup({ thenPost, copies = 0 }: SendState): boolean {
     // With `SEND_ON_UNKNOWN=resend`, the operator prefers a duplicate text to a lost text. A third POST is never made
     // automatically.

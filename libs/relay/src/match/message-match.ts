@@ -2,7 +2,7 @@ import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
 import {
   UPSTREAM_CLOCK_TOLERANCE_MS,
-  upstreamAheadRange,
+  clockDifferenceRange,
   upstreamTimeOfFirstPostWithoutBoundMessage,
   isMessageOfSendOverdue,
   boundMessagesOf,
@@ -117,7 +117,10 @@ export function matchMessagesToSends(
 /** Value of {@link ExpectedMessage.rank} if no POST of the send is recorded. */
 const UNPOSTED = 1;
 
-/** A message that upstream is expected to show for a send. A send that was posted twice has two expected messages. */
+/**
+ * A message that upstream is expected to show for a send. A send has one expected message for each POST whose message
+ * is not bound yet, and at least one.
+ */
 interface ExpectedMessage {
   record: SendRecord;
   text: string;
@@ -152,7 +155,7 @@ function expectedMessagesOf(record: SendRecord, aheadMs: number): ExpectedMessag
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
     from: upstreamTimeOfFirstPostWithoutBoundMessage(record, aheadMs),
     // If Redis lost the record of a POST, the time of the POST is not known, so no timestamp counts as too late.
-    likelyUntil: (state.begunAt ?? Infinity) + upstreamAheadRange(record, aheadMs).maxMs + LIKELY_AFTER_MS,
+    likelyUntil: (state.begunAt ?? Infinity) + clockDifferenceRange(record, aheadMs).maxMs + LIKELY_AFTER_MS,
     rank: bound > 0 ? 3 : isMessageOfSendOverdue(state) ? 2 : state.begunAt === undefined ? UNPOSTED : 0,
   };
   const count = Math.max((state.copies ?? 0) - bound, 1);
@@ -172,8 +175,7 @@ function isPart(message: UpstreamMessage, text: string, attachments: number): bo
 }
 
 /**
- * Pairs messages with expected messages, oldest first. An expected message is the message that upstream should show
- * after one POST of a send. A pair is ambiguous if two conditions are both true: upstream perhaps did not accept the
+ * Pairs messages with expected messages, oldest first (see {@link ExpectedMessage}). A pair is ambiguous if two conditions are both true: upstream perhaps did not accept the
  * send, and a message without a pair also fits the send.
  */
 function pair(
@@ -206,8 +208,7 @@ function pair(
 }
 
 /**
- * Pairs messages with expected messages in order, oldest first. An expected message is the message that upstream should
- * show after one POST of a send. A message that is clearly older than the POST of the next expected message is skipped.
+ * Pairs messages with expected messages in order, oldest first (see {@link ExpectedMessage}). A message that is clearly older than the POST of the next expected message is skipped.
  */
 function pairInOrder(
   messages: readonly UpstreamMessage[],

@@ -7,11 +7,11 @@ import { type Send, SEND_STATUSES, type SendStatus } from '../send/send.js';
 
 const readOverviewScript = LuaScript.from(import.meta.url, 'lua/sends-overview.lua');
 
-/** Number of sends that are read at once if the filter has a condition of the caller (`accepts`). */
-const EXAMINED_PER_PAGE = 100;
-/** Maximum number of such reads for one page of the result. */
-const MAX_PAGES = 5;
-/** Maximum length of all texts on such a page together, in characters. A single text may be longer. */
+/** Number of sends that are read in one step if the filter contains a predicate of the caller (`accepts`). */
+const EXAMINED_PER_STEP = 100;
+/** Maximum number of such steps for one page of the result. */
+const MAX_STEPS = 5;
+/** Maximum length of all texts of one step together, in characters. A single text may be longer. */
 const MAX_TEXT_LENGTH = 2_000_000;
 
 /** A send with its number in the order in which the account's sends were created. */
@@ -35,7 +35,7 @@ export class RedisSendList implements SendList {
   }
 
   /**
-   * Lists sends that meet the condition of the caller. Continues to read when the page is full, to find out whether
+   * Lists sends for which the caller's predicate resolves to true. Continues to read when the page is full, to find out whether
    * another such send follows.
    */
   private async listAccepted(
@@ -49,8 +49,8 @@ export class RedisSendList implements SendList {
     const sends = (): Send[] => accepted.map(({ send }) => send);
     let textLength = 0;
     let next = before;
-    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-      const page = await this.page(account, filter, EXAMINED_PER_PAGE, next);
+    for (let steps = 0; steps < MAX_STEPS; steps += 1) {
+      const page = await this.page(account, filter, EXAMINED_PER_STEP, next);
       const isAccepted = await Promise.all(page.listed.map(({ send }) => accepts(send)));
       for (const one of page.listed.filter((_, i) => isAccepted[i] === true)) {
         textLength += one.send.message?.length ?? 0;

@@ -191,12 +191,12 @@ export function timeOfFirstPostWithoutBoundMessage({ order, state }: SendRecord)
 }
 
 /**
- * Returns the lowest and the highest difference between upstream's clock and Redis' clock that applied while the send
- * existed, in milliseconds (positive if upstream's clock is ahead). They differ if Redis' clock was set, or if Redis
- * failed over to a machine with another clock. Each time of the send is by Redis' clock as it was at that moment.
+ * Returns the lowest and the highest of the known clock differences of a send, in milliseconds (positive if upstream's
+ * clock is ahead of Redis' clock): when the send was stored, at its latest POST, and now. The lowest and the highest are
+ * not equal if, for example, Redis' clock was set, or Redis failed over to a machine with another clock. Each time of the send is by Redis' clock as it was at that moment.
  * @param upstreamAheadMs the present difference
  */
-export function upstreamAheadRange(
+export function clockDifferenceRange(
   { order, state }: SendRecord,
   upstreamAheadMs: number,
 ): { minMs: number; maxMs: number } {
@@ -219,7 +219,7 @@ export function upstreamTimeOfFirstPostWithoutBoundMessage(
   record: SendRecord,
   upstreamAheadMs: number,
 ): number {
-  return timeOfFirstPostWithoutBoundMessage(record) + upstreamAheadRange(record, upstreamAheadMs).minMs;
+  return timeOfFirstPostWithoutBoundMessage(record) + clockDifferenceRange(record, upstreamAheadMs).minMs;
 }
 
 /**

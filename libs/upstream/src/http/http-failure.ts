@@ -40,7 +40,7 @@ export interface ReplyHead {
 export interface FailedExchange {
   timeoutMs: number;
   timedOut: boolean;
-  /** True if a connection was established. If absent, the code of the error decides. */
+  /** True if a connection was established. If absent, this is derived from `received` and from the code of the error. */
   connected?: boolean | undefined;
   /** Maximum size of the reply, in bytes. */
   maxBytes: number;

@@ -4,8 +4,9 @@ const MAX_URL_LENGTH = 2_048;
 const MAX_HOST_LENGTH = 253;
 
 /**
- * Parses the URL of a webhook. Checks its form, but not its address.
- * @throws {ForbiddenDestinationError} if the form is invalid for a webhook
+ * Parses the URL of a webhook. Checks the URL itself (length, scheme, credentials, fragment, port and host name), but not
+ * whether the IP address of its host is allowed.
+ * @throws {ForbiddenDestinationError} if the URL is invalid for a webhook
  */
 export function parseWebhookUrl(text: string): URL {
   assertLength(text);

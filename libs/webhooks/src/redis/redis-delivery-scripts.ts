@@ -19,7 +19,10 @@ export const releaseDeliveryClaimScript = LuaScript.from(
   'lua/release-delivery.lua',
   BACKLOG_LUA_CONSTANTS,
 );
-/** Ends the pending deliveries of a removed or disabled endpoint as `failed`. */
+/**
+ * Ends deliveries as `failed`: all pending deliveries of a removed endpoint, or the deliveries of a disabled endpoint
+ * that wait for an attempt. One call ends a limited number of them.
+ */
 export const failPendingDeliveriesScript = LuaScript.from(
   import.meta.url,
   'lua/end-pending.lua',

@@ -11,7 +11,7 @@
 -- @field contacts           Number of contacts that are polled.
 -- @field due                Number of contacts that are due.
 -- @field first              When the first contact is due, in ms.
--- @field listed_at          When the list was last read completely, in ms.
+-- @field listed_at          When the list was last read completely and no outage was suspected, in ms.
 -- @field suspect_since      Time since which contacts or messages are suspect and not confirmed as deleted, in ms. If
 --                           the messages of very many contacts are suspect, it is the earliest time of some of them.
 -- @field unreadable         Number of unreadable messages.

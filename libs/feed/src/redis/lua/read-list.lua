@@ -6,7 +6,7 @@
 -- @field revision_floor          Lower bound of new event revisions.
 -- @field run                     The Redis run.
 -- @field version                 Version of the list.
--- @field listed_at               When the list was last read completely, in ms.
+-- @field listed_at               When the list was last read completely and no outage was suspected, in ms.
 -- @field suspect_since           Since when the list is suspect, in ms.
 -- @field deletions_confirmed_at  When deletions were last confirmed, in ms.
 -- @field suspect_at              When the list was last found suspect, in ms.
