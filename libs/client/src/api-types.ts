@@ -1072,7 +1072,7 @@ export type PollerStatus = {
      */
     sweepMs: number;
     /**
-     * Time of the last complete read of the contact list, according to the clock of the messaging service.
+     * Time of the last complete read of the contact list that did not look like an outage, according to the clock of the messaging service. While an outage is suspected, the time does not change.
      */
     listedAt: string | null;
     /**
