@@ -24,7 +24,9 @@ it('docs/metrics.md describes every metric that the alerts, the dashboard or ano
 
 it('the dashboard shows how long the oldest waiting send, delivery and event have waited', () => {
   const dashboard = read('monitoring/grafana/dashboards/tidings.json');
-  const ages = [...read('docs/metrics.md').matchAll(/`(tidings_oldest_[a-z_]+)`/g)].map(([, name = '']) => name);
+  const ages = [...read('docs/metrics.md').matchAll(/`(tidings_oldest_[a-z_]+)`/g)].map(
+    ([, name = '']) => name,
+  );
   expect(ages).toHaveLength(3);
   expect(ages.filter((name) => !dashboard.includes(`(${name})`))).toEqual([]);
 });

@@ -111,7 +111,8 @@ export class BlobStoreMonitor {
       await withDeadline(this.useStore(), this.timeoutMs, 'checking the blob store');
       this.reason = undefined;
       if (this.full !== undefined && performance.now() - this.full.at >= FULL_MS) this.full = undefined;
-      if (before !== undefined && this.fault === undefined) this.logger.info('the blob store is usable again');
+      if (before !== undefined && this.fault === undefined)
+        this.logger.info('the blob store is usable again');
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (reason !== this.reason)

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Optional, WholeNumberText } from '../input/rules.js';
 
 export class PageQuery {
@@ -17,6 +17,7 @@ export class PageQuery {
  * Query of an operation without documented parameters. `GET /v1/contacts` passes other parameters on to the messaging
  * service; `GET /v1/contacts/{id}` rejects them.
  */
+@ApiSchema({ description: 'This operation has no documented query parameters.' })
 export class NoQuery {}
 
 export const AGE = {

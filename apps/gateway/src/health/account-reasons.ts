@@ -71,7 +71,8 @@ export async function accountReasons(
   ]);
   const outage = outageOf(outageFields);
   const isListUsed = usesContactList({ polling }, { lanes: { count: lanes } });
-  const list = outage === undefined && isListUsed ? listProblemOf(listFields, valuesOf(suspects), now) : undefined;
+  const list =
+    outage === undefined && isListUsed ? listProblemOf(listFields, valuesOf(suspects), now) : undefined;
   const isListReadable = list?.code !== 'contact_list_unreadable';
   // An outage explains failed polls, unless it began with a failed read of messages: other requests may still
   // succeed.
