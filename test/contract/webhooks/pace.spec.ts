@@ -227,6 +227,14 @@ describe('a webhook', () => {
   });
 });
 
+describe('a webhook that is not overloaded', () => {
+  it('keeps its concurrency after a failure that does not indicate overload', async () => {
+    const byHand = await ByHand.of(60);
+    await byHand.settle(await byHand.claim(), 'failed');
+    expect(await byHand.slots()).toBe(20);
+  });
+});
+
 describe('an overloaded webhook', () => {
   it('has its concurrency halved at most once per batch of concurrent attempts, and raised by about one per batch of successes', async () => {
     const byHand = await ByHand.of(400);
@@ -263,12 +271,6 @@ describe('an overloaded webhook', () => {
     await byHand.settle(await byHand.claim(), 'succeeded');
     await byHand.settle(await byHand.claim(), 'slower');
     expect(Math.ceil(((await byHand.claim()).waitMs ?? 0) / 1_000)).toBe(1);
-  });
-
-  it('is throttled only by failures that mean overload', async () => {
-    const byHand = await ByHand.of(60);
-    await byHand.settle(await byHand.claim(), 'failed');
-    expect(await byHand.slots()).toBe(20);
   });
 
   it('waits for the longest Retry-After of its concurrent attempts', async () => {
