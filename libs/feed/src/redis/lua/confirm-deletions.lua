@@ -4,6 +4,8 @@
 -- @reply               Number of fields added.
 --- @include "includes/due-at.lua"
 
+-- The first write stores something, so that a full Redis refuses the whole script.
+local added = redis.call('HSET', list, 'believedAt', due_at(0))
 -- Every suspicion until now is confirmed.
 redis.call('UNLINK', suspects)
-return redis.call('HSET', list, 'believedAt', due_at(0))
+return added
