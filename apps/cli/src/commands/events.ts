@@ -26,7 +26,7 @@ export function addEvents(program: Command, terminal: Terminal): void {
     .description('list or follow the events of the account, or show one');
   addDefaultList(events, 'list events, oldest first')
     .option('-f, --follow', 'follow new events until Ctrl-C, from now on unless --after is given')
-    .option('--after <cursor>', 'only events after this cursor; the cursor now selects only new events')
+    .option('--after <cursor>', 'only events after this cursor; `now` selects only new events')
     .option('--types <types>', 'only these types, for example message.*,send.failed', collect)
     .option('--contact <id>', 'only events of this contact')
     .option(

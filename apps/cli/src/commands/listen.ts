@@ -33,11 +33,7 @@ export function addListen(program: Command, terminal: Terminal): void {
     .requiredOption('--forward <url>', 'address to post to, for example http://localhost:8080/hook')
     .option('--types <types>', 'only these event types, for example message.*', collect)
     .option('--contact <id>', 'only events of this contact')
-    .option(
-      '--after <cursor>',
-      'only events after this cursor; the cursor now selects only new events',
-      'now',
-    )
+    .option('--after <cursor>', 'only events after this cursor; `now` selects only new events', 'now')
     .option(
       '--timeout <seconds>',
       'time limit for each answer of the receiver',
