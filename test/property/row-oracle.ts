@@ -119,7 +119,11 @@ export class RowOracle {
       contact.everKnown.add(id);
     }
     // After a new baseline, the row still knows which of its messages are seen, although they are emitted again.
-    if (receivedIds(events).some((id) => reappeared.has(id))) contact.isUnreadOpen = true;
+    const received = receivedIds(events);
+    if (received.some((id) => reappeared.has(id))) contact.isUnreadOpen = true;
+    // A row forgets the messages that a new baseline lacks. If a later baseline has them again, they count as seen.
+    if ([...reappeared].some((id) => contact.unread.has(id) && !received.includes(id)))
+      contact.isUnreadOpen = true;
     if (isMoved && (!isClockSteady || knowledge.some(isUndated))) contact.isBlurred = true;
     const hasAbsent = [...contact.messages.values()].some((one) => one.isAbsent);
     if (hasAbsent && events.some(({ type }) => type === 'message.deleted')) contact.mayLackMessages = true;
