@@ -661,11 +661,19 @@ function isTooMuch(missing: number, of: number): boolean {
   return missing > 10 && missing * 5 > of;
 }
 
-/** Removes the reads of the page after an empty page. Their messages are read again. */
+/**
+ * Removes the reads that only ask whether the list continues after an empty page. Their messages are read again. After
+ * an empty page 1, the product does not ask: a read of page 2 is a read like any other.
+ */
 function withoutProbes({ reads, settled }: PollAttempt): Pick<PollAttempt, 'reads' | 'settled'> {
   const isProbe = (read: PageRead, n: number): boolean => {
     const before = reads[n - 1];
-    return before?.elements === 0 && before.page + 1 === read.page && before.limit === read.limit;
+    return (
+      before?.elements === 0 &&
+      before.page > 1 &&
+      before.page + 1 === read.page &&
+      before.limit === read.limit
+    );
   };
   const count = (some: readonly PageRead[]): number => some.filter((read, n) => !isProbe(read, n)).length;
   return { reads: reads.filter((read, n) => !isProbe(read, n)), settled: count(reads.slice(0, settled)) };
