@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { DeadlineError, type Logger, TimeLimit, withDeadline } from '#platform';
-import { AttemptSlots } from './attempt-slots.js';
+import { AttemptSlots, type StartedAttempts } from './attempt-slots.js';
 import { ClaimedDeliveryHandler, MAX_HINT_DELAY_MS } from './claimed-delivery-handler.js';
 import { FailingEndpointDisabler } from './failing-endpoint-disabler.js';
 import type { BacklogRefiller } from '../dispatch/backlog-refiller.js';
@@ -29,10 +29,11 @@ export interface DeliveryWorkerSettings {
 
 const DEFAULT_ATTEMPT_SLOTS = 1_000;
 const DEFAULT_LEASE_MARGIN_MS = 15_000;
-/** Max deliveries that are claimed in one step. */
-const MAX_CLAIMED = 50;
 /** Max time that the process waits during shutdown until aborted attempts have ended, in milliseconds. */
 const ABORT_GRACE_MS = 3_000;
+
+/** A claim and the attempts of its deliveries. */
+type StartedClaim = ClaimResult & StartedAttempts;
 
 /** A running claim of all due deliveries of one endpoint. */
 interface WorkRun {
@@ -53,10 +54,8 @@ export class DeliveryRunner {
   private readonly startWithinMs: number;
   /** The running claims, at most one per endpoint. See {@link keyOf} for the keys. */
   private readonly runs = new Map<string, WorkRun>();
-  /** The endpoints that have running attempts but got no slot for further deliveries. */
-  private readonly waitingForSlot = new Map<string, { account: string; endpointId: string }>();
   /** The delivery attempts that are running now. */
-  private readonly attempts = new Set<Promise<void>>();
+  private readonly attempts = new Set<Promise<boolean>>();
   private readonly handler: ClaimedDeliveryHandler;
   private draining = false;
   /** Aborts all attempts. All attempts share one signal, because a signal for each attempt would cost too much time. */
@@ -158,31 +157,37 @@ export class DeliveryRunner {
   }
 
   private async claimAll(account: string, endpointId: string): Promise<void> {
-    const key = keyOf(account, endpointId);
+    const claim = (count: number): Promise<StartedClaim> => this.claim(account, endpointId, count);
+    const workAgain = (): void => void this.workOrWarn(account, endpointId);
     let more = true;
     while (more && !this.draining) {
-      const room = await this.slots.acquire(key, MAX_CLAIMED);
-      if (room === 0) {
-        // If attempts of the endpoint are running in this process, more deliveries are claimed when one of them ends and
-        // frees its slot.
-        if (this.slots.isUsedBy(key)) this.waitingForSlot.set(key, { account, endpointId });
-        // Otherwise, the last attempt has just ended, or this process began to shut down. So a worker is woken to claim
-        // the deliveries.
-        else await this.wake(account, endpointId);
-        return;
-      }
-      more = await this.claim(account, endpointId, room);
+      const claimed = await this.slots.use(keyOf(account, endpointId), claim, workAgain);
+      // A webhook that got no slots is tried again by `workAgain`, except after the begin of a shutdown.
+      more = claimed === undefined ? this.draining : await this.followUp(account, endpointId, claimed);
     }
     // This process claims no further deliveries, so another one must do it.
     if (more) await this.wake(account, endpointId);
   }
 
+  /** Claims up to `maxDeliveries` deliveries and starts their attempts. */
+  private async claim(account: string, endpointId: string, maxDeliveries: number): Promise<StartedClaim> {
+    const { maxConcurrency: defaultConcurrency } = this.settings;
+    const limit = new TimeLimit(this.startWithinMs);
+    const claimed = await this.store.claim(account, endpointId, {
+      defaultConcurrency,
+      maxDeliveries,
+      leaseMs: this.leaseMs,
+    });
+    if (claimed.kind === 'ended') return { ...claimed, attempts: [] };
+    const { endpoint, deliveries } = claimed;
+    return { ...claimed, attempts: deliveries.map((one) => this.start(account, endpoint, one, limit)) };
+  }
+
   /**
-   * Claims up to `maxDeliveries` deliveries and starts their attempts. The caller has taken a slot for each of them.
-   * Returns true if the caller must call this method again at once, because more deliveries may be due.
+   * Does what a claim requires besides the attempts. Returns true if the caller must claim again at once, because more
+   * deliveries may be due.
    */
-  private async claim(account: string, endpointId: string, maxDeliveries: number): Promise<boolean> {
-    const claimed = await this.startClaimed(account, endpointId, maxDeliveries);
+  private async followUp(account: string, endpointId: string, claimed: ClaimResult): Promise<boolean> {
     if (claimed.kind === 'ended') {
       await this.store.endPending(account, endpointId);
       return false;
@@ -199,86 +204,32 @@ export class DeliveryRunner {
   }
 
   /**
-   * Claims deliveries and starts their attempts. Releases unneeded slots as soon as the number of claimed deliveries
-   * is known.
+   * Starts an attempt. It resolves to true if more deliveries of the endpoint may be due. It never rejects: after an
+   * error, the delivery is attempted again when its lease has expired.
    */
-  private async startClaimed(
-    account: string,
-    endpointId: string,
-    maxDeliveries: number,
-  ): Promise<ClaimResult> {
-    let unused = maxDeliveries;
-    try {
-      const { maxConcurrency: defaultConcurrency } = this.settings;
-      const limit = new TimeLimit(this.startWithinMs);
-      const claimed = await this.store.claim(account, endpointId, {
-        defaultConcurrency,
-        maxDeliveries,
-        leaseMs: this.leaseMs,
-      });
-      if (claimed.kind === 'ended') return claimed;
-      for (const delivery of claimed.deliveries) {
-        this.start(account, claimed.endpoint, delivery, limit);
-        unused--;
-      }
-      return claimed;
-    } finally {
-      this.releaseSlots(keyOf(account, endpointId), unused);
-    }
-  }
-
   private start(
     account: string,
     endpoint: EndpointForDelivery,
     delivery: ClaimedDelivery,
     limit: TimeLimit,
-  ): void {
+  ): Promise<boolean> {
     // Release the delivery instead of attempting it if this process began to shut down during the claim. Also release
     // the delivery if the claim took too long, for example because this process was suspended: another process may
     // have delivered this event and later events in that time.
     const signal = this.draining || limit.isOver() ? AbortSignal.abort() : this.aborting.signal;
-    const task = this.attempt(account, endpoint, delivery, signal).then(() => {
-      this.attempts.delete(task);
-    });
-    this.attempts.add(task);
-  }
-
-  /**
-   * Makes one attempt, then claims further deliveries. Never rejects: after an error, the delivery is attempted again
-   * when its lease has expired.
-   */
-  private async attempt(
-    account: string,
-    endpoint: EndpointForDelivery,
-    delivery: ClaimedDelivery,
-    signal: AbortSignal,
-  ): Promise<void> {
-    let more = false;
-    try {
-      more = await this.handler.deliver(account, endpoint, delivery, signal);
-    } catch (error) {
-      const { id: deliveryId, endpointId, eventId } = delivery;
-      this.logger.error(
-        { account, endpointId, eventId, deliveryId, err: error },
-        'a delivery attempt failed with an unexpected error; the delivery is attempted again when its lease expires',
-      );
-    } finally {
-      this.releaseSlots(keyOf(account, endpoint.id), 1);
-    }
-    // While this process shuts down, another process must claim the further deliveries.
-    if (more && this.draining) await this.wake(account, endpoint.id);
-    else if (more) await this.workOrWarn(account, endpoint.id);
-  }
-
-  /** Releases slots of an endpoint, and continues the claims of endpoints that got no slot for further deliveries. */
-  private releaseSlots(ofKey: string, count: number): void {
-    this.slots.release(ofKey, count);
-    for (const [key, { account, endpointId }] of this.waitingForSlot) {
-      if (this.slots.isFull) return;
-      if (!this.slots.hasSlotFor(key)) continue;
-      this.waitingForSlot.delete(key);
-      this.tryWork(account, [endpointId]);
-    }
+    const attempt = this.handler
+      .deliver(account, endpoint, delivery, signal)
+      .catch((error: unknown) => {
+        const { id: deliveryId, endpointId, eventId } = delivery;
+        this.logger.error(
+          { account, endpointId, eventId, deliveryId, err: error },
+          'a delivery attempt failed with an unexpected error; the delivery is attempted again when its lease expires',
+        );
+        return false;
+      })
+      .finally(() => this.attempts.delete(attempt));
+    this.attempts.add(attempt);
+    return attempt;
   }
 
   private wake(account: string, endpointId: string, delayMs = 0): Promise<void> {

@@ -3,27 +3,31 @@ import type { ClaimedDelivery } from './delivery-store.js';
 
 /** Default max total size of the cached events, in characters. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
-/** Estimated size of an event without its data, in characters. */
+/** Estimated size of an event without its JSON, in characters. */
 const OVERHEAD = 512;
 
 /** The parts of an event that a claimed delivery needs. */
 export type EventContent = Pick<ClaimedDelivery, 'body' | 'trace'>;
 
-/** A period of an account's event log. Times are in milliseconds since 1970. */
-export interface CachedPeriod {
+/**
+ * The cached events of one account: all events of a period of its event log that this process has read. Events that
+ * only another process has read are missing. Times are in milliseconds since 1970.
+ */
+export interface RecentEvents {
   /** Start of the period, exclusive. */
   after: number;
   /** End of the period, inclusive. */
   until: number;
+  /** The contents by event id. */
+  contents: Map<string, EventContent>;
 }
 
-/** A cached event. `content` is set when the event is first delivered. */
-interface RecentEvent {
+/** Where a cached event is, how old it is, and its estimated size in characters. */
+interface CachedEvent {
   account: string;
+  id: string;
   ms: number;
   size: number;
-  event: LoggedEvent;
-  content?: EventContent;
 }
 
 /**
@@ -32,9 +36,10 @@ interface RecentEvent {
  * too large, the oldest events are evicted.
  */
 export class RecentEventCache {
-  /** The cached events by account and id, oldest first. */
-  private readonly events = new Map<string, RecentEvent>();
-  private readonly periods = new Map<string, CachedPeriod>();
+  /** The accounts that have cached events. */
+  private readonly accounts = new Map<string, RecentEvents>();
+  /** The cached events of all accounts, oldest first. */
+  private readonly events = new Set<CachedEvent>();
   private size = 0;
 
   constructor(private readonly maxCharacters = MAX_CHARACTERS) {}
@@ -46,56 +51,43 @@ export class RecentEventCache {
   add(account: string, events: readonly LoggedEvent[]): void {
     for (const event of events) {
       const ms = Number.parseInt(event.position, 10);
-      const period = this.periods.get(account);
-      if (period === undefined) this.periods.set(account, { after: ms - 1, until: ms });
-      else period.until = Math.max(period.until, ms);
-      this.remove(keyOf(account, event.id));
-      // Count the data twice, because `content` also contains it after the event is first delivered.
-      const size = 2 * event.data.length + OVERHEAD;
-      this.events.set(keyOf(account, event.id), { account, ms, size, event });
+      const recent: RecentEvents = this.accounts.get(account) ?? {
+        ...{ after: ms - 1, until: ms },
+        contents: new Map(),
+      };
+      this.accounts.set(account, recent);
+      recent.until = Math.max(recent.until, ms);
+      if (recent.contents.has(event.id)) continue;
+      const content = contentOfEvent(event);
+      recent.contents.set(event.id, content);
+      const size = content.body.length + OVERHEAD;
+      this.events.add({ account, id: event.id, ms, size });
       this.size += size;
     }
-    this.removeOldest();
+    for (const oldest of this.events) {
+      if (this.size <= this.maxCharacters) return;
+      this.remove(oldest);
+    }
   }
 
-  /**
-   * Returns the period for which the cache contains all events that this process has read from the log. Events that
-   * only another process has read are missing from the cache. If no event is cached, the period is empty.
-   */
-  periodOf(account: string): CachedPeriod {
-    return this.periods.get(account) ?? { after: 0, until: 0 };
-  }
-
-  /** Returns the content of an event, or undefined if the event is not cached. */
-  contentOf(account: string, eventId: string): EventContent | undefined {
-    const recent = this.events.get(keyOf(account, eventId));
-    if (recent === undefined) return undefined;
-    recent.content ??= contentOfEvent(recent.event);
-    return recent.content;
+  /** Returns the cached events of an account. The result changes with the cache. */
+  of(account: string): Readonly<RecentEvents> {
+    return this.accounts.get(account) ?? { after: 0, until: 0, contents: new Map() };
   }
 
   /** Removes all events of an account from the cache. */
   forget(account: string): void {
-    for (const [key, recent] of this.events) if (recent.account === account) this.remove(key);
-    this.periods.delete(account);
+    for (const event of this.events) if (event.account === account) this.remove(event);
   }
 
-  private removeOldest(): void {
-    for (const [key, { account, ms }] of this.events) {
-      if (this.size <= this.maxCharacters) return;
-      this.remove(key);
-      const period = this.periods.get(account);
-      if (period === undefined) continue;
-      period.after = Math.max(period.after, ms);
-      if (period.after >= period.until) this.periods.delete(account);
-    }
-  }
-
-  private remove(key: string): void {
-    const recent = this.events.get(key);
+  private remove(event: CachedEvent): void {
+    this.events.delete(event);
+    this.size -= event.size;
+    const recent = this.accounts.get(event.account);
     if (recent === undefined) return;
-    this.events.delete(key);
-    this.size -= recent.size;
+    recent.contents.delete(event.id);
+    recent.after = Math.max(recent.after, event.ms);
+    if (recent.contents.size === 0) this.accounts.delete(event.account);
   }
 }
 
@@ -105,8 +97,4 @@ export class RecentEventCache {
  */
 export function contentOfEvent(event: LoggedEvent): EventContent {
   return { body: eventToJson(event), ...(event.trace === undefined ? {} : { trace: event.trace }) };
-}
-
-function keyOf(account: string, eventId: string): string {
-  return `${account}\n${eventId}`;
 }

@@ -67,15 +67,15 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
     { defaultConcurrency, maxDeliveries, leaseMs }: ClaimLimits,
   ): Promise<ClaimResult> {
     const claimId = randomBytes(8).toString('hex');
-    const known = this.recent.periodOf(account);
+    const recent = this.recent.of(account);
     const reply = (await this.scripts.run(claimDeliveriesScript, account, {
       endpoint: endpointId,
       defaultSlots: defaultConcurrency,
       maxCount: maxDeliveries,
       leaseMs,
       claim: claimId,
-      knownAfter: known.after,
-      knownUntil: known.until,
+      knownAfter: recent.after,
+      knownUntil: recent.until,
     })) as ClaimReply | null;
     if (reply === null) return { kind: 'ended' };
     const { stored, more, waitMs, canRefill, missed, deliveries: fields } = reply;
@@ -89,7 +89,7 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
         ...{ id, claimId, endpointId, url, eventId },
         ...{ defaultConcurrency, attempts: Number(attempts) },
       };
-      const content = this.contentOf(account, eventId, body, entry);
+      const content = contentInReply(account, body, entry) ?? recent.contents.get(eventId);
       if (content === undefined) withoutEvent.push(claimed);
       else deliveries.push({ ...claimed, ...content });
     }
@@ -106,19 +106,6 @@ export class RedisDeliveryStore extends RedisDeliveryCreator implements Delivery
       canRefill: canRefill === 1,
       ...(waitMs > 0 ? { waitMs } : {}),
     };
-  }
-
-  private contentOf(
-    account: string,
-    eventId: string,
-    body: string,
-    entry: StreamEntry | '',
-  ): EventContent | undefined {
-    if (body !== '') return { body };
-    if (entry === '') return this.recent.contentOf(account, eventId);
-    const event = parseRedisStreamEntry(account, entry);
-    if (event === undefined) throw new Error('The log has an entry without fields.');
-    return contentOfEvent(event);
   }
 
   async settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]> {
@@ -206,6 +193,15 @@ interface ClaimReply {
  * the event is in the period that this process has cached.
  */
 type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry | ''];
+
+/** Returns the content of an event if the reply contains it. */
+function contentInReply(account: string, body: string, entry: StreamEntry | ''): EventContent | undefined {
+  if (body !== '') return { body };
+  if (entry === '') return undefined;
+  const event = parseRedisStreamEntry(account, entry);
+  if (event === undefined) throw new Error('The log has an entry without fields.');
+  return contentOfEvent(event);
+}
 
 /**
  * Returns the attempts grouped by endpoint, each with its index in `attempts`. Attempts of one endpoint keep their
