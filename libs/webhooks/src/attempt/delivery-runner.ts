@@ -162,7 +162,7 @@ export class DeliveryRunner {
     let more = true;
     while (more && !this.draining) {
       const claimed = await this.slots.use(keyOf(account, endpointId), claim, workAgain);
-      // A webhook that got no slots is tried again by `workAgain`, except after the begin of a shutdown.
+      // An endpoint that got no slots is tried again when it may have some, unless this process shuts down.
       more = claimed === undefined ? this.draining : await this.followUp(account, endpointId, claimed);
     }
     // This process claims no further deliveries, so another one must do it.
