@@ -28,7 +28,7 @@ describe('the cache of recent events', () => {
   });
 
   it('that is too large evicts the oldest events, and then covers a shorter range of the log', () => {
-    const recent = new RecentEventCache(4_000);
+    const recent = new RecentEventCache(3_500);
     const large = JSON.stringify('x'.repeat(700));
     for (const n of [1, 2, 3, 4]) recent.add('a', [event(n, large)]);
     expect(idsOf(recent, 'a')).toEqual(['evt_3', 'evt_4']);
@@ -38,7 +38,7 @@ describe('the cache of recent events', () => {
   });
 
   it('that is too large evicts the oldest events of all accounts', () => {
-    const recent = new RecentEventCache(4_000);
+    const recent = new RecentEventCache(3_500);
     const large = JSON.stringify('x'.repeat(700));
     for (const [n, account] of ['a', 'b', 'a', 'a'].entries()) recent.add(account, [event(n + 1, large)]);
     expect([idsOf(recent, 'a'), idsOf(recent, 'b')]).toEqual([['evt_3', 'evt_4'], []]);
@@ -47,7 +47,7 @@ describe('the cache of recent events', () => {
   });
 
   it('counts the size of an event once, even if the event is added twice', () => {
-    const recent = new RecentEventCache(4_000);
+    const recent = new RecentEventCache(3_500);
     const large = JSON.stringify('x'.repeat(700));
     recent.add('a', [event(1, large), event(2, large)]);
     recent.add('a', [event(1, large), event(2, large)]);
