@@ -226,9 +226,9 @@ export class DeliveryRunner {
           'a delivery attempt failed with an unexpected error; the delivery is attempted again when its lease expires',
         );
         return false;
-      })
-      .finally(() => this.attempts.delete(attempt));
+      });
     this.attempts.add(attempt);
+    void attempt.then(() => this.attempts.delete(attempt));
     return attempt;
   }
 
