@@ -217,16 +217,14 @@ export class DeliveryRunner {
     // the delivery if the claim took too long, for example because this process was suspended: another process may
     // have delivered this event and later events in that time.
     const signal = this.draining || limit.isOver() ? AbortSignal.abort() : this.aborting.signal;
-    const attempt = this.handler
-      .deliver(account, endpoint, delivery, signal)
-      .catch((error: unknown) => {
-        const { id: deliveryId, endpointId, eventId } = delivery;
-        this.logger.error(
-          { account, endpointId, eventId, deliveryId, err: error },
-          'a delivery attempt failed with an unexpected error; the delivery is attempted again when its lease expires',
-        );
-        return false;
-      });
+    const attempt = this.handler.deliver(account, endpoint, delivery, signal).catch((error: unknown) => {
+      const { id: deliveryId, endpointId, eventId } = delivery;
+      this.logger.error(
+        { account, endpointId, eventId, deliveryId, err: error },
+        'a delivery attempt failed with an unexpected error; the delivery is attempted again when its lease expires',
+      );
+      return false;
+    });
     this.attempts.add(attempt);
     void attempt.then(() => this.attempts.delete(attempt));
     return attempt;
