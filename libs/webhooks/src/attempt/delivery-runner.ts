@@ -184,8 +184,8 @@ export class DeliveryRunner {
   }
 
   /**
-   * Does what a claim requires besides the attempts. Returns true if the caller must claim again at once, because more
-   * deliveries may be due.
+   * Does what a claim requires besides the attempts. Returns true if the caller must claim again at once, because
+   * more deliveries may be due.
    */
   private async followUp(account: string, endpointId: string, claimed: ClaimResult): Promise<boolean> {
     if (claimed.kind === 'ended') {
