@@ -260,23 +260,13 @@ const EVENT_MUTANTS: readonly Mutant[] = [
     name: 'a failed page counts as an empty page',
     patches: [
       {
-        file: `${FEED}poll/head-source.ts`,
-        from: 'return this.source.listMessages(account, contactId, page, limit, this.purpose);',
-        to: `return this.source
-      .listMessages(account, contactId, page, limit, this.purpose)
+        file: `${FEED}walk/page-requests.ts`,
+        from: 'return upstream.listMessages(account, contactId, page, limit, purpose);',
+        to: `return upstream
+      .listMessages(account, contactId, page, limit, purpose)
       .catch((error: unknown) =>
         Promise.resolve(error instanceof Error && error.name.startsWith('Upstream') ? { items: [], skipped: 0 } : Promise.reject(error)),
       );`,
-      },
-      {
-        file: `${FEED}poll/committing-page-reader.ts`,
-        from: '(page, limit) => source.listMessages(account, contactId, page, limit, purpose),',
-        to: `(page, limit) =>
-        source
-          .listMessages(account, contactId, page, limit, purpose)
-          .catch((error: unknown) =>
-            Promise.resolve(error instanceof Error && error.name.startsWith('Upstream') ? { items: [], skipped: 0 } : Promise.reject(error)),
-          ),`,
       },
     ],
   },

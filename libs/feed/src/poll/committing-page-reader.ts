@@ -1,5 +1,6 @@
 import { pause } from '#platform';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
+import type { FeedStore } from '../feed-store.js';
 import type { PageOrder } from '../walk/page-order.js';
 import { mayBeCausedBySingleMessage, mayBeCausedByPageSize } from '../walk/page-errors.js';
 import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
@@ -60,7 +61,8 @@ export class CommittingPageReader {
   private retriedPage: number | undefined;
 
   constructor(
-    source: FeedSource,
+    upstream: Pick<FeedSource, 'listMessages'>,
+    store: Pick<FeedStore, 'knownMessages'>,
     private readonly commits: PageCommitter,
     private readonly task: PagesTask,
   ) {
@@ -70,11 +72,8 @@ export class CommittingPageReader {
     this.limit =
       state.pollState.limit ??
       (state.longestPage > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? LARGE_PAGE_LIMIT : undefined);
-    this.reader = new PageReader(
-      (page, limit) => source.listMessages(account, contactId, page, limit, purpose),
-      commits.known,
-      state.pollState,
-    );
+    const { pageSize } = state.pollState;
+    this.reader = new PageReader({ account, contactId, purpose, upstream, store }, pageSize);
   }
 
   beginPass(): void {
@@ -247,6 +246,7 @@ export class CommittingPageReader {
   /** Returns what the pages so far show of the list, without their messages. */
   reading(): PagesRead {
     const { reader, limit, order } = this;
+    const { firstReply, latestReply } = reader.requests;
     const { state } = this.commits;
     return {
       served: [],
@@ -258,9 +258,9 @@ export class CommittingPageReader {
       unreadable: [...reader.unreadable],
       // The poll report compares `date` with `state.now`. The state is read again before each request, so `date` must
       // be the time of the latest reply, not of an earlier one. The clock difference can be computed from any reply.
-      ...(reader.latestReply === undefined ? {} : { date: reader.latestReply.date }),
-      ...(reader.firstReply === undefined ? {} : { firstDate: reader.firstReply.date }),
-      upstreamAheadMs: upstreamClockDifferenceMs(reader.latestReply ?? reader.firstReply, state),
+      ...(latestReply === undefined ? {} : { date: latestReply.date }),
+      ...(firstReply === undefined ? {} : { firstDate: firstReply.date }),
+      upstreamAheadMs: upstreamClockDifferenceMs(latestReply ?? firstReply, state),
       detectsVolatility: false,
       unsettledRead: false,
       needsFullRead: false,

@@ -81,7 +81,7 @@ export class DeepRead {
     this.startedAt = state.now;
     this.dueAt = state.pollState.completeDueAt;
     this.commits = new PageCommitter(store, committer, task, state);
-    this.pages = new CommittingPageReader(source, this.commits, { ...task, pageRetriesMs });
+    this.pages = new CommittingPageReader(source, store, this.commits, { ...task, pageRetriesMs });
     this.walk = new FullWalk(this.pages, this.commits);
   }
 

@@ -47,7 +47,7 @@ export class FlagCheck {
     try {
       return await this.readFrom(1, limit);
     } catch (error) {
-      if (!this.pages.reader.askedForLargePage || !mayBeCausedByPageSize(error)) throw error;
+      if (!this.pages.reader.requests.askedForLargePage || !mayBeCausedByPageSize(error)) throw error;
       this.pages.noteLargePagesRefused();
       this.pages.beginPass();
       return this.readFrom(2, DOCUMENTED_MAX_MESSAGES_PER_PAGE);
@@ -86,7 +86,7 @@ export class FlagCheck {
   }
 
   private hasReadAllUnsettled(): boolean {
-    const upstreamNow = this.pages.reader.firstReply?.date ?? this.commits.state.now;
+    const upstreamNow = this.pages.reader.requests.firstReply?.date ?? this.commits.state.now;
     for (const [id, timestamp] of this.withMissingFlag)
       if (isWithinSettleTime(timestamp, upstreamNow, this.settleMs) && !this.pages.reader.records.ids.has(id))
         return false;

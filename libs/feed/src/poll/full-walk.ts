@@ -70,7 +70,7 @@ export class FullWalk {
     } catch (error) {
       // Upstream may no longer accept the large page limit, or a message makes a large page fail. The pages are then
       // read with the documented limit.
-      const isLarge = this.pages.limit === LARGE_PAGE_LIMIT && this.reader.askedForLargePage;
+      const isLarge = this.pages.limit === LARGE_PAGE_LIMIT && this.reader.requests.askedForLargePage;
       if (!isLarge || !mayBeCausedByPageSize(error)) throw error;
       return small();
     }
@@ -184,7 +184,7 @@ export class FullWalk {
 
   private addToRowMessages(messages: readonly UpstreamMessage[]): void {
     const { state } = this.commits;
-    const { firstReply } = this.reader;
+    const { firstReply } = this.reader.requests;
     // The difference between upstream's clock and Redis' clock is computed only once, from the first reply
     // that has a date.
     this.aheadMs ??= firstReply === undefined ? undefined : upstreamClockDifferenceMs(firstReply, state);

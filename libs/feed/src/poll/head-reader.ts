@@ -1,13 +1,14 @@
 import { isOutageMoreLikelyThanDeletions } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { FeedStore } from '../feed-store.js';
-import { type FirstPage, HeadSource } from './head-source.js';
 import type { ContactState } from '../snapshot/contact-state.js';
 import { type HeadPlan, firstPageLimitOf } from '../walk/head-plan.js';
-import type { HeadRead } from '../walk/head-walk.js';
+import type { HeadWalk } from '../walk/head-walk.js';
 import { readNewestMessages } from '../walk/newest-messages.js';
 import { mayFlagsStillChange, type KnownMessage } from '../snapshot/known-message.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
+import type { PageReader } from '../walk/page-reader.js';
+import type { ContactSource, FirstPage } from '../walk/page-requests.js';
 import { requestForLastPage } from '../walk/page-tail.js';
 import { upstreamClockDifferenceMs } from './upstream-clock.js';
 import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
@@ -73,38 +74,33 @@ export class HeadReader {
    * @throws {DamagedSnapshotError} if a snapshot is damaged
    */
   async read(start: PollStart, purpose: ReadPurpose, firstPage?: FirstPage): Promise<HeadReading> {
-    const { state, resync } = start;
-    const source = new HeadSource(this.store, this.source, start, purpose, firstPage);
-    const head = await readNewestMessages(source, planOf(start));
-    if (resync === undefined && head.metNoKnownMessage && (await this.isReplaced(start, head))) {
+    const { account, contactId, state, resync } = start;
+    const contact: ContactSource = {
+      ...{ account, contactId, purpose, upstream: this.source, firstPage },
+      ...(resync === undefined ? { store: this.store } : {}),
+    };
+    const head = await readNewestMessages(contact, planOf(start));
+    if (resync === undefined && head.metNoKnownMessage && (await this.isReplaced(start, head.pages))) {
       const replaced = { ...start, resync: MESSAGES_REPLACED_REASON };
       return { start: replaced, reading: readingOf(head, start, true), known: new Map() };
     }
-    const known = await this.snapshotsOf(start, head, source.snapshots);
+    const known = await this.snapshotsOf(start, head.pages);
     const reading = {
       ...readingOf(head, start, isHeadDisturbed(state, head, known.served)),
-      unsettledRead: this.showsAllUnsettled(start, head, known),
+      unsettledRead: this.showsAllUnsettled(start, head.pages, known),
     };
     return { start, reading, known: known.all ?? known.served };
   }
 
-  /** @param snapshots snapshots of the messages that were read, as far as they are known */
   private async snapshotsOf(
     { account, contactId, state, resync }: PollStart,
-    { served }: HeadRead,
-    snapshots: ReadonlyMap<string, KnownMessage>,
+    { seen, snapshots }: PageReader,
   ): Promise<HeadSnapshots> {
     const { flagCheckDueAt } = state.pollState;
     if (resync !== undefined || flagCheckDueAt === undefined || flagCheckDueAt > state.now)
       return { served: snapshots };
-    const ids = served.map(({ id }) => id);
     const all = await this.store.allKnownMessages(account, contactId);
-    return {
-      all,
-      served: new Map(
-        ids.flatMap((id) => (all.has(id) ? [[id, all.get(id)] as [string, KnownMessage]] : [])),
-      ),
-    };
+    return { all, served: new Map([...all].filter(([id]) => seen.has(id))) };
   }
 
   /**
@@ -113,14 +109,13 @@ export class HeadReader {
    */
   private showsAllUnsettled(
     { state }: PollStart,
-    { served, firstReply }: HeadRead,
+    { seen, requests }: PageReader,
     { all }: HeadSnapshots,
   ): boolean {
     if (all === undefined) return false;
-    const upstreamNow = firstReply?.date ?? state.now;
-    const shown = new Set(served.map(({ id }) => id));
+    const upstreamNow = requests.firstReply?.date ?? state.now;
     return [...all].every(
-      ([id, known]) => shown.has(id) || !mayFlagsStillChange(known, upstreamNow, this.settings.settleMs),
+      ([id, known]) => seen.has(id) || !mayFlagsStillChange(known, upstreamNow, this.settings.settleMs),
     );
   }
 
@@ -128,16 +123,16 @@ export class HeadReader {
    * Returns true if all messages that upstream returned are unknown, although many messages of the contact are
    * known.
    */
-  private async isReplaced({ account, contactId }: PollStart, { served }: HeadRead): Promise<boolean> {
-    if (served.length === 0) return false;
+  private async isReplaced({ account, contactId }: PollStart, { seen }: PageReader): Promise<boolean> {
+    if (seen.size === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
     // If upstream now returns messages without timestamps, and far fewer than were known, the known messages probably
     // were deleted, and the returned messages are new. No new baseline starts, because in a new baseline messages
     // without timestamps emit no events.
-    const areDated = served.some(({ timestamp }) => timestamp !== undefined);
-    if (!areDated && served.length * 2 < present) return false;
-    return isOutageMoreLikelyThanDeletions(present, present) && served.every(({ id }) => !known.has(id));
+    const areDated = [...seen.values()].some(({ timestamp }) => timestamp !== undefined);
+    if (!areDated && seen.size * 2 < present) return false;
+    return isOutageMoreLikelyThanDeletions(present, present) && [...seen.keys()].every((id) => !known.has(id));
   }
 }
 
@@ -175,20 +170,22 @@ function planOf({ state, resync, lookup }: PollStart): HeadPlan {
   };
 }
 
-function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): PagesRead {
-  const { served, order, length, pageSize, longestPage, limit, headLimit, skipped, unreadable } = head;
-  const { firstReply } = head;
+function readingOf(walk: HeadWalk, { state }: PollStart, disturbed: boolean): PagesRead {
+  const { order, head, length, limit, headLimit } = walk;
+  const { pageSize, longestPage, skipped, onlyPage, requests } = walk.pages;
+  const { firstReply } = requests;
   return {
-    ...{ served, order, head: head.head, length, pageSize, longestPage, skipped, unreadable },
+    served: [...walk.pages.seen.values()],
+    ...{ order, head, length, pageSize, longestPage, skipped, unreadable: [...walk.pages.unreadable] },
     ...(limit === undefined ? {} : { limit }),
     ...(headLimit === undefined ? {} : { headLimit }),
     ...(firstReply === undefined ? {} : { date: firstReply.date }),
     upstreamAheadMs: upstreamClockDifferenceMs(firstReply, state),
-    ...(head.onlyPage === undefined ? {} : { onlyPage: head.onlyPage }),
-    ...(head.ignoresLimit ? { ignoresLimit: true } : {}),
-    ...(head.hasMisplacedMessages ? { hasMisplacedMessages: true } : {}),
+    ...(onlyPage === undefined ? {} : { onlyPage }),
+    ...(walk.ignoresLimit ? { ignoresLimit: true } : {}),
+    ...(walk.hasMisplacedMessages && order !== 'unsorted' ? { hasMisplacedMessages: true } : {}),
     ...{ detectsVolatility: true, unsettledRead: false },
-    needsFullRead: disturbed || (!head.coversAllNew && state.emitAfter === undefined),
+    needsFullRead: disturbed || (!walk.coversAllNew && state.emitAfter === undefined),
   };
 }
 
@@ -198,7 +195,7 @@ function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): Pa
  */
 function isHeadDisturbed(
   { pollState, extension, emitAfter }: ContactState,
-  { shown, order, showsEnd }: HeadRead,
+  { shown, order, showsEnd }: HeadWalk,
   known: ReadonlyMap<string, KnownMessage>,
 ): boolean {
   const isFullReadDueAnyway = emitAfter !== undefined;

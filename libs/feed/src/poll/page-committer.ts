@@ -5,7 +5,7 @@ import type { ContactState } from '../snapshot/contact-state.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { hashAndJoinIds } from '../snapshot/poll-state.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from '../walk/page-limits.js';
-import type { FindKnownIds, PageRead } from '../walk/page-reader.js';
+import type { PageRead } from '../walk/page-reader.js';
 import type { PagesRead } from '../walk/pages-read.js';
 import type { PollCommitter } from './poll-committer.js';
 import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
@@ -41,8 +41,6 @@ export class PageCommitter {
    * page 1.
    */
   foundNew = false;
-  /** Snapshots of the known messages on the page that was read last, by message id. */
-  private lastKnown: ReadonlyMap<string, KnownMessage> = new Map();
   /** Pages that were read, but are not committed until a page contains a known message. */
   private heldPages: PageRead[] = [];
   private isHoldingBack = false;
@@ -86,15 +84,8 @@ export class PageCommitter {
     if (state.redisRun !== redisRun || state.pollState.revisionFloor !== pollState.revisionFloor)
       return false;
     this.state = state;
-    this.lastKnown = new Map();
     return true;
   }
-
-  /** Looks up which of the given messages are known, and keeps their snapshots until the commit of their page. */
-  readonly known: FindKnownIds = async (ids) => {
-    this.lastKnown = await this.store.knownMessages(this.task.account, this.task.contactId, ids);
-    return new Set(this.lastKnown.keys());
-  };
 
   /**
    * Commits a page.
@@ -134,9 +125,9 @@ export class PageCommitter {
   }
 
   /** Returns the snapshots of the messages on this page and on the earlier pages that are not committed yet. */
-  private async snapshotsOf({ ids, newIds }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
-    const isLookedUp = ids.every((id) => this.lastKnown.has(id) || newIds.includes(id));
-    if (isLookedUp && this.heldPages.length === 0) return this.lastKnown;
+  private async snapshotsOf({ ids, newIds, snapshots }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
+    const isLookedUp = ids.every((id) => snapshots.has(id) || newIds.includes(id));
+    if (isLookedUp && this.heldPages.length === 0) return snapshots;
     const all = new Set([...this.heldPages.flatMap((held) => held.ids), ...ids]);
     return this.store.knownMessages(this.task.account, this.task.contactId, [...all]);
   }

@@ -13,7 +13,7 @@ import type { ContactState } from '../snapshot/contact-state.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { isPlaceholder } from '../walk/read-in-parts.js';
 import { sortOldestFirst } from '../walk/page-order.js';
-import type { ReplyTime } from '../walk/page-reader.js';
+import type { ReplyTime } from '../walk/page-requests.js';
 import { addUnreadableElementHashes } from '../snapshot/poll-state.js';
 import { NextReadPlanner } from './next-read-planner.js';
 import { eventRuleOfFirstRead, resyncEvent, revisionFloorAfterLoss } from './baseline.js';

@@ -1,5 +1,5 @@
 import type { ContactState } from '../snapshot/contact-state.js';
-import type { ReplyTime } from '../walk/page-reader.js';
+import type { ReplyTime } from '../walk/page-requests.js';
 
 /**
  * Returns how far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown.

@@ -1,96 +1,54 @@
-import type { UpstreamMessage } from '#upstream';
 import { type HeadPlan, knownLimitOf } from './head-plan.js';
 import { compareWithAssumedOrder } from './message-order-detector.js';
 import type { PageOrder } from './page-order.js';
 import { mayBeCausedByPageSize, mayBeCausedBySingleMessage } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
-import { type FindKnownIds, type PageRead, PageReader, type ReplyTime } from './page-reader.js';
+import { type PageRead, PageReader } from './page-reader.js';
+import type { ContactSource } from './page-requests.js';
 import { type PageRequest, requestForLastPage } from './page-tail.js';
-import type { ReadPage } from './read-in-parts.js';
 import { FAILED_READS_UNTIL_PAGE_IS_SKIPPED } from './walk-bounds.js';
 
 /**
- * Functions with which a read of the newest messages requests pages from upstream and looks up which ids are
- * known.
+ * A read of the newest messages: the pages so far, and what they show about the contact's list. For each order of the
+ * list, a function reads the pages and updates this object; see `readNewestMessages`. A field without a comment has the
+ * same meaning as in `PagesRead`.
  */
-export interface WalkSource {
-  read: ReadPage;
-  /** Returns those of the given message ids that were known before this read. */
-  known: FindKnownIds;
-}
-
-/** Result of a read of the newest messages. A field without a comment has the same meaning as in `PagesRead`. */
-export interface HeadRead {
-  /**
-   * Messages that were read, each once and in its latest form, in the order in which they were first read.
-   */
-  served: UpstreamMessage[];
-  /**
-   * Ids of the messages that are compared with the previous head, in the order in which upstream lists them.
-   * These are the messages on page 1. In an oldest-first list, they are all messages from the start of the
-   * previous head to the end of the list.
-   */
-  shown: readonly string[];
-  /** Ids of the messages in the new head, in the order in which upstream lists them. */
-  head: readonly string[];
+export class HeadWalk {
+  readonly pages: PageReader;
   order: PageOrder;
   /**
-   * True if the list is sorted, but this or an earlier read found messages that are not where their timestamps put
-   * them.
+   * True if this or an earlier read found messages that are not where their timestamps put them. Means nothing if
+   * {@link order} is `unsorted`.
    */
   hasMisplacedMessages: boolean;
   length: number;
-  pageSize: number;
-  /** Number of messages on the longest page that upstream returned to this read. */
-  longestPage: number;
-  /** True if this read has shown that the list ends on page 1. */
-  showsEnd: boolean;
-  limit?: number;
-  headLimit?: number;
+  limit: number | undefined;
+  headLimit: number | undefined;
   /**
    * True if upstream returned more messages on a page at the end of the list than were requested, in this read or an
    * earlier one.
    */
   ignoresLimit: boolean;
+  /**
+   * Ids of the messages that are compared with the previous head, in the order in which upstream lists them.
+   * These are the messages on page 1. In an oldest-first list, they are all messages from the start of the
+   * previous head to the end of the list.
+   */
+  shown: readonly string[] = [];
+  /** Ids of the messages in the new head, in the order in which upstream lists them. */
+  head: readonly string[] = [];
   /** True if this read found all new messages. If false, a read of all pages is needed. */
-  coversAllNew: boolean;
+  coversAllNew = true;
   /**
    * True if the list was read to its end and no known message was found. In a newest-first list, only the last
    * message of each page is checked. In a list in another order, all messages are checked.
    */
-  metNoKnownMessage: boolean;
-  skipped: number;
-  unreadable: readonly string[];
-  /**
-   * Limit and digest of the first page. Present if no other page was read, and the first page contains no unreadable
-   * element.
-   */
-  onlyPage?: { limit: number; digest: string };
-  /** Time of upstream's first reply. Absent if upstream did not send a `Date` header. */
-  firstReply?: ReplyTime;
-}
-
-/**
- * A read of the newest messages that is under way: the pages so far, and what they show about the contact's list. The
- * fields have the same meanings as in {@link HeadRead}. For each order of the list, a function reads the pages and
- * updates this object; see `readNewestMessages`.
- */
-export class HeadWalk {
-  readonly pages: PageReader;
-  order: PageOrder;
-  hasMisplacedMessages: boolean;
-  length: number;
-  limit: number | undefined;
-  headLimit: number | undefined;
-  ignoresLimit: boolean;
-  shown: readonly string[] = [];
-  head: readonly string[] = [];
-  coversAllNew = true;
   metNoKnownMessage = false;
+  /** True if this read has shown that the list ends on page 1. */
   showsEnd = false;
 
   constructor(
-    source: WalkSource,
+    contact: ContactSource,
     readonly plan: HeadPlan,
   ) {
     // If page 1 had to be read with a reduced limit, or earlier reads failed too, a single message probably makes
@@ -98,7 +56,7 @@ export class HeadWalk {
     // error of that page is thrown.
     const isMessageFault = (error: unknown): boolean =>
       (this.headLimit !== undefined || this.isMessageSuspected()) && mayBeCausedBySingleMessage(error);
-    this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
+    this.pages = new PageReader(contact, plan.pageSize, isMessageFault);
     this.order = plan.order;
     this.hasMisplacedMessages = plan.hasMisplacedMessages;
     this.length = plan.length;
@@ -216,23 +174,5 @@ export class HeadWalk {
     const nextFrom = (page - 1) * limit;
     // The head begins at the index `nextFrom` of the list, because the next read will begin there.
     this.head = nextFrom < from ? [] : ids.slice(nextFrom - from);
-  }
-
-  /** Returns the result of the read. Must be called after the read has ended. */
-  result(): HeadRead {
-    const { order, shown, head, length, limit, headLimit, ignoresLimit, pages } = this;
-    const { coversAllNew, metNoKnownMessage } = this;
-    const hasMisplacedMessages = this.hasMisplacedMessages && order !== 'unsorted';
-    return {
-      served: [...pages.seen.values()],
-      ...{ shown, head, order, hasMisplacedMessages, length, ignoresLimit, coversAllNew, metNoKnownMessage },
-      ...{ pageSize: pages.pageSize, longestPage: pages.longestPage, showsEnd: this.showsEnd },
-      skipped: pages.skipped,
-      unreadable: [...pages.unreadable],
-      ...(limit === undefined ? {} : { limit }),
-      ...(headLimit === undefined ? {} : { headLimit }),
-      ...(pages.firstReply === undefined ? {} : { firstReply: pages.firstReply }),
-      ...(pages.onlyPage === undefined ? {} : { onlyPage: pages.onlyPage }),
-    };
   }
 }

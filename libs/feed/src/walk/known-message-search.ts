@@ -10,8 +10,8 @@ import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES_PER_DIRECTION } from './wal
  */
 export function mayMessagesBeReplaced(walk: HeadWalk): boolean {
   const { knowsMany, isFirst } = walk.plan;
-  const { seen, knownCount } = walk.pages;
-  return knowsMany && !isFirst && walk.order !== 'newestFirst' && seen.size > 0 && knownCount === 0;
+  const { seen, snapshots } = walk.pages;
+  return knowsMany && !isFirst && walk.order !== 'newestFirst' && seen.size > 0 && snapshots.size === 0;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function readUntilKnownMessage(walk: HeadWalk): Promise<void> {
       page += 1
     ) {
       const read = await walk.readPage(page, walk.limit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE);
-      if (walk.pages.knownCount > 0) return;
+      if (walk.pages.snapshots.size > 0) return;
       unreadable = read.ids.length === 0 ? unreadable + 1 : 0;
       if (read.count > 0 && (!read.repeats || read.ids.length === 0)) last = read;
       else if (read.count > 0 || last === undefined || !(await walk.pages.continuesAfter(last, page))) {

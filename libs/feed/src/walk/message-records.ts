@@ -25,6 +25,8 @@ export class MessageRecords {
    * a list may have 200,000 messages.
    */
   private readonly records = new Map<string, number>();
+  /** Ids of all messages that were found. */
+  readonly ids: IdSet = this.records;
   /** Number of the current pass through the list. Each call of {@link beginPass} begins a new pass. */
   private pass = 1;
   /** Number of different messages on the pages that were read since the last call of {@link beginPass}. */
@@ -43,11 +45,6 @@ export class MessageRecords {
    * call of {@link beginPass}.
    */
   private lastServed: readonly string[] = [];
-
-  /** Ids of all messages that were found. */
-  get ids(): IdSet {
-    return this.records;
-  }
 
   /**
    * Must be called before the list is read again from its first page. After this call, a page or message counts as

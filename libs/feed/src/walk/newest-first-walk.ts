@@ -25,8 +25,8 @@ export async function readNewestFirst(walk: HeadWalk): Promise<void> {
  */
 export function mayNextPageHaveNewMessages(walk: HeadWalk, { lastIsNew, ids, count }: PageRead): boolean {
   if (lastIsNew || (ids.length === 0 && count > 0)) return true;
-  const { knownCount, pageSize } = walk.pages;
-  return walk.hasMisplacedMessages && !walk.showsEnd && knownCount <= allowedMisplacement(pageSize);
+  const { snapshots, pageSize } = walk.pages;
+  return walk.hasMisplacedMessages && !walk.showsEnd && snapshots.size <= allowedMisplacement(pageSize);
 }
 
 /**

@@ -7,11 +7,14 @@ import {
   UpstreamTimeoutError,
   UpstreamUnavailableError,
 } from '#upstream';
+import type { KnownMessage } from '../snapshot/known-message.js';
 import type { HeadPlan } from './head-plan.js';
-import type { HeadRead } from './head-walk.js';
+import type { HeadWalk } from './head-walk.js';
 import { readNewestMessages } from './newest-messages.js';
 import type { PageOrder } from './page-order.js';
 import { LARGE_PAGE_LIMIT, DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
+import type { PageReader } from './page-reader.js';
+import type { ReplyTime } from './page-requests.js';
 import { requestForLastPage } from './page-tail.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
@@ -26,6 +29,22 @@ const message = (n: number, minute = n): UpstreamMessage => ({
 });
 const messages = (from: number, to: number): UpstreamMessage[] =>
   Array.from({ length: to - from + 1 }, (_, i) => message(from + i));
+
+/** Snapshot of a known message. A read uses only its presence. */
+const SNAPSHOT: KnownMessage = {
+  direction: 'inbound',
+  ...{ delivered: false, read: false, deliveredEmitted: false, readEmitted: false, deleted: false },
+  fingerprint: { high: 0, low: 0, fields: [] },
+  revision: 1,
+};
+
+/** What a read of the newest messages found. */
+type HeadRead = HeadWalk &
+  Pick<PageReader, 'pageSize' | 'skipped'> & {
+    served: readonly UpstreamMessage[];
+    unreadable: readonly string[];
+    firstReply: ReplyTime | undefined;
+  };
 
 /** Fake upstream with one contact. `all` is sorted by age, oldest first. */
 class Pages {
@@ -61,18 +80,32 @@ class Pages {
       },
       hasMisplacedMessages: false,
     };
-    return readNewestMessages(
+    const walk = await readNewestMessages(
       {
-        read: (page, limit) => {
-          this.reads.push(`${page}/${limit}`);
-          if (this.reads.length > 1_000) throw new Error('the read does not end');
-          this.before(this.reads.length, page, limit);
-          return Promise.resolve(this.page(page, limit));
+        account: 'default',
+        contactId: 'c',
+        purpose: 'poll',
+        upstream: {
+          listMessages: (_account, _contactId, page, limit) => {
+            this.reads.push(`${page}/${limit}`);
+            if (this.reads.length > 1_000) throw new Error('the read does not end');
+            this.before(this.reads.length, page, limit);
+            return Promise.resolve(this.page(page, limit));
+          },
         },
-        known: (ids) => Promise.resolve(new Set(ids.filter((id) => this.known.has(id)))),
+        store: {
+          knownMessages: (_account, _contactId, ids) =>
+            Promise.resolve(
+              new Map(ids.filter((id) => this.known.has(id)).map((id) => [id, SNAPSHOT] as const)),
+            ),
+        },
       },
       { ...plan, ...more },
     );
+    const { seen, pageSize, skipped, unreadable, requests } = walk.pages;
+    const { firstReply } = requests;
+    const served = [...seen.values()];
+    return Object.assign(walk, { served, pageSize, skipped, unreadable: [...unreadable], firstReply });
   }
 
   page(page: number, wanted = DOCUMENTED_MAX_MESSAGES_PER_PAGE): MessagePage {

@@ -1,7 +1,8 @@
 import type { HeadPlan } from './head-plan.js';
-import { type HeadRead, HeadWalk, type WalkSource } from './head-walk.js';
+import { HeadWalk } from './head-walk.js';
 import { readUntilKnownMessage, mayMessagesBeReplaced } from './known-message-search.js';
 import { readNewestFirst } from './newest-first-walk.js';
+import type { ContactSource } from './page-requests.js';
 import { readOldestFirst } from './oldest-first-walk.js';
 import { readInUnknownOrder } from './unknown-order-walk.js';
 
@@ -19,11 +20,11 @@ import { readInUnknownOrder } from './unknown-order-walk.js';
  * if more new messages may follow the first page. Messages may move from one page to another between two requests, so
  * all of these pages except the last are read again, until a repetition finds no further new message.
  */
-export async function readNewestMessages(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
-  const walk = new HeadWalk(source, plan);
+export async function readNewestMessages(contact: ContactSource, plan: HeadPlan): Promise<HeadWalk> {
+  const walk = new HeadWalk(contact, plan);
   if (walk.order === 'oldestFirst') await readOldestFirst(walk);
   else if (walk.order === 'newestFirst') await readNewestFirst(walk);
   else await readInUnknownOrder(walk);
   if (mayMessagesBeReplaced(walk)) await readUntilKnownMessage(walk);
-  return walk.result();
+  return walk;
 }

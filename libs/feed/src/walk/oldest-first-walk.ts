@@ -16,7 +16,7 @@ export async function readOldestFirst(walk: HeadWalk): Promise<void> {
 async function readTailOnce(walk: HeadWalk): Promise<{ pages: number; foundNew: boolean }> {
   walk.pages.beginPass();
   const { ignoresLimit } = walk;
-  const before = walk.pages.requests;
+  const before = walk.pages.requests.count;
   const { page, limit } = walk.requestForLastPage();
   const start = (page - 1) * limit;
   let first = page;
@@ -38,7 +38,7 @@ async function readTailOnce(walk: HeadWalk): Promise<{ pages: number; foundNew: 
   if (walk.ignoresLimit && !ignoresLimit) return readTailOnce(walk);
   await readToEnd(walk, reads, first + reads.length - 1);
   walk.setHeadFromTail(start, (first - 1) * limit, reads);
-  return { pages: walk.pages.requests - before, foundNew: reads.some((read) => read.newIds.length > 0) };
+  return { pages: walk.pages.requests.count - before, foundNew: reads.some((read) => read.newIds.length > 0) };
 }
 
 /**

@@ -1,24 +1,22 @@
-import { isMissingPageError, type MessagePage, type UpstreamMessage } from '#upstream';
+import type { MessagePage, UpstreamMessage } from '#upstream';
+import type { KnownMessage } from '../snapshot/known-message.js';
 import { MessageRecords, type RecordedPage } from './message-records.js';
 import { mayBeCausedBySingleMessage } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
+import { type ContactSource, PageRequests } from './page-requests.js';
+import type { PageRequest } from './page-tail.js';
 import {
   FAILING_MESSAGE_PLACEHOLDER,
   readFailedPageInParts,
-  withRetryOfFailedPagesInParts,
+  readInPartsIfNeeded,
   type IsMessageFault,
-  type ReadPage,
 } from './read-in-parts.js';
-import type { PageRequest } from './page-tail.js';
 
 /**
  * Minimum page size that is assumed. If it were 1, the only message of a contact would look like a full page,
  * and each read of the newest messages would cost a second request.
  */
 const MIN_PAGE_SIZE = 2;
-
-/** Returns those of the given message ids that are already known. */
-export type FindKnownIds = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
  * One page of messages, compared with the messages that were known before this read and with the pages that
@@ -37,30 +35,8 @@ export interface PageRead extends RecordedPage {
   full: boolean;
   /** Ids of the messages that were neither known before this read nor on an earlier page of this read. */
   newIds: readonly string[];
-}
-
-/** Time of one reply of upstream, by two clocks. */
-export interface ReplyTime {
-  /** Time in the `Date` header of the reply, in milliseconds since 1970 by upstream's clock. */
-  date: number;
-  /** When the headers of the reply arrived, by `performance.now()`. */
-  arrivedAt: number;
-}
-
-/** Returns the time of a reply that was just read; undefined if the reply had no `Date` header. */
-export function replyTimeOf({
-  date,
-  arrivedAt = performance.now(),
-}: Pick<MessagePage, 'date' | 'arrivedAt'>): ReplyTime | undefined {
-  return date === undefined ? undefined : { date, arrivedAt };
-}
-
-/** What earlier reads have shown about the pages of a contact. */
-export interface PageSizes {
-  /**
-   * Number of messages on the longest page of the contact so far. A page with fewer messages is the last one.
-   */
-  pageSize: number;
+  /** Snapshots of the known messages that were on no earlier page of this read, by message id. */
+  snapshots: ReadonlyMap<string, KnownMessage>;
 }
 
 /** Reads pages of one contact, and records which messages the pages contained. */
@@ -70,27 +46,18 @@ export class PageReader {
    * order in which the messages were first read.
    */
   readonly seen = new Map<string, UpstreamMessage>();
+  /** Snapshots of the messages in {@link seen} that were known before this read, by message id. */
+  readonly snapshots = new Map<string, KnownMessage>();
   readonly records = new MessageRecords();
+  readonly requests: PageRequests;
   /** For each unreadable element, a text that identifies it. */
   readonly unreadable = new Set<string>();
+  /** Number of messages on the longest page of the contact so far. A page with fewer messages is the last one. */
   pageSize: number;
   /** Number of messages on the longest page that this reader has read, whatever limit was requested. */
   longestPage = 0;
-  /** Time of the first reply with a `Date` header. */
-  firstReply: ReplyTime | undefined;
-  /**
-   * Time of the latest reply. Undefined if that reply had no `Date` header, or was an error that means that the page
-   * does not exist.
-   */
-  latestReply: ReplyTime | undefined;
   /** Number of unreadable elements since the last call of {@link beginPass}. */
   skipped = 0;
-  /** True if the limit of the last request was above the documented page size. */
-  askedForLargePage = false;
-  /** Number of different messages that this reader has read and that were known before this read. */
-  knownCount = 0;
-  /** Number of requests that this reader has sent to upstream. */
-  requests = 0;
   /**
    * Limit and digest of the first page. Undefined if other pages were read too, or if the first page contains an
    * unreadable element.
@@ -100,41 +67,15 @@ export class PageReader {
   private lastSkipped = 0;
   /** Number of messages on the longest page that upstream returned for a limit above the documented maximum. */
   private largestPage = 0;
-  private readonly read: ReadPage;
-  private readonly readInPartsIfTooLarge: ReadPage;
-  private readonly readCounted: ReadPage;
 
+  /** @param pageSize number of messages on the longest page of the contact before this read */
   constructor(
-    read: ReadPage,
-    private readonly known: FindKnownIds,
-    { pageSize }: PageSizes,
-    isMessageFault?: IsMessageFault,
+    private readonly contact: ContactSource,
+    pageSize: number,
+    private readonly isMessageFault: IsMessageFault = () => false,
   ) {
+    this.requests = new PageRequests(contact);
     this.pageSize = Math.max(pageSize, MIN_PAGE_SIZE);
-    this.readCounted = async (page, limit) => {
-      this.askedForLargePage = limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE;
-      this.requests += 1;
-      try {
-        const reply = await read(page, limit);
-        this.latestReply = replyTimeOf(reply);
-        this.firstReply ??= this.latestReply;
-        return reply;
-      } catch (error) {
-        if (page === 1 || !isMissingPageError(error)) throw error;
-        // The page is after the last one, unless the contact does not exist. If no page was read yet, a request for
-        // one message shows whether the contact exists.
-        if (this.records.ids.size === 0) {
-          this.requests += 1;
-          await read(1, 1);
-        }
-        this.latestReply = undefined;
-        return { items: [], skipped: 0 };
-      }
-    };
-    const sizeOf = (limit: number): number =>
-      limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage || limit : Math.min(limit, this.pageSize);
-    this.readInPartsIfTooLarge = withRetryOfFailedPagesInParts(this.readCounted, sizeOf);
-    this.read = withRetryOfFailedPagesInParts(this.readCounted, sizeOf, isMessageFault);
   }
 
   /**
@@ -148,11 +89,12 @@ export class PageReader {
   }
 
   /**
-   * Empties {@link seen} and {@link unreadable} after their content was committed, to save memory. The ids of
-   * the messages are kept.
+   * Empties {@link seen}, {@link snapshots} and {@link unreadable} after their content was committed, to save memory.
+   * The ids of the messages are kept.
    */
   release(): void {
     this.seen.clear();
+    this.snapshots.clear();
     this.unreadable.clear();
   }
 
@@ -171,7 +113,7 @@ export class PageReader {
    * error, reads the page in parts. Throws any other error.
    */
   async readPage(page: number, limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE): Promise<PageRead> {
-    return this.record(await this.read(page, limit), page, limit);
+    return this.record(await this.requestPage(page, limit, this.isMessageFault), page, limit);
   }
 
   /**
@@ -179,7 +121,7 @@ export class PageReader {
    * message may have caused it.
    */
   async readPageOrThrow(page: number, limit: number): Promise<PageRead> {
-    return this.record(await this.readInPartsIfTooLarge(page, limit), page, limit);
+    return this.record(await this.requestPage(page, limit), page, limit);
   }
 
   /**
@@ -196,7 +138,7 @@ export class PageReader {
     doesFirstMessageFail = false,
   ): Promise<PageRead> {
     const read = await readFailedPageInParts(
-      this.readCounted,
+      this.requests,
       { page, limit: size },
       failure,
       mayBeCausedBySingleMessage,
@@ -214,7 +156,7 @@ export class PageReader {
     this.unreadable.add(FAILING_MESSAGE_PLACEHOLDER);
     const recorded = this.records.add([], []);
     return {
-      ...{ items: [], ids: [], newIds: [], limit: 1, count: 1, full: false },
+      ...{ items: [], ids: [], newIds: [], snapshots: new Map(), limit: 1, count: 1, full: false },
       ...recorded,
       repeats: false,
     };
@@ -227,6 +169,7 @@ export class PageReader {
       items: parts.flatMap(({ items }) => items),
       ids: parts.flatMap(({ ids }) => ids),
       newIds: parts.flatMap(({ newIds }) => newIds),
+      snapshots: new Map(parts.flatMap(({ snapshots }) => [...snapshots])),
       added: new Set(parts.flatMap(({ added }) => [...added])),
       ...{ limit, count, full: count >= limit },
       lastIsNew: parts.at(-1)?.lastIsNew === true,
@@ -237,7 +180,7 @@ export class PageReader {
 
   private async record(read: MessagePage, page: number, limit: number): Promise<PageRead> {
     const { items, skipped, unreadable = [], digest } = read;
-    const isOnly = this.requests === 1 && page === 1 && skipped === 0 && digest !== undefined;
+    const isOnly = this.requests.count === 1 && page === 1 && skipped === 0 && digest !== undefined;
     this.onlyPage = isOnly ? { limit, digest } : undefined;
     this.skipped += skipped;
     this.lastSkipped = skipped;
@@ -256,12 +199,24 @@ export class PageReader {
       count >= (limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage : Math.min(this.pageSize, limit));
     const ids = items.map(({ id }) => id);
     const unseen = ids.filter((id) => !this.records.ids.has(id));
-    const known = unseen.length === 0 ? new Set<string>() : await this.known(unseen);
-    const newIds = unseen.filter((id) => !known.has(id));
-    this.knownCount += known.size;
+    const snapshots = await this.snapshotsOf(unseen);
+    const newIds = unseen.filter((id) => !snapshots.has(id));
     const recorded = this.records.add(ids, newIds);
     for (const message of items) this.seen.set(message.id, message);
-    return { items, ids, limit, count, full, newIds, ...recorded };
+    for (const [id, snapshot] of snapshots) this.snapshots.set(id, snapshot);
+    return { items, ids, limit, count, full, newIds, snapshots, ...recorded };
+  }
+
+  private async snapshotsOf(ids: readonly string[]): Promise<ReadonlyMap<string, KnownMessage>> {
+    const { store, account, contactId } = this.contact;
+    if (store === undefined || ids.length === 0) return new Map();
+    return store.knownMessages(account, contactId, ids);
+  }
+
+  private requestPage(page: number, limit: number, isMessageFault?: IsMessageFault): Promise<MessagePage> {
+    const size =
+      limit > DOCUMENTED_MAX_MESSAGES_PER_PAGE ? this.largestPage || limit : Math.min(limit, this.pageSize);
+    return readInPartsIfNeeded(this.requests, { page, limit }, page === 1 ? limit : size, isMessageFault);
   }
 
   /**
@@ -272,7 +227,7 @@ export class PageReader {
    */
   async continuesAfter(last: PageRead, empty: number): Promise<boolean> {
     if (!last.full) return false;
-    const { items, skipped } = await this.read(empty + 1, last.limit);
+    const { items, skipped } = await this.requestPage(empty + 1, last.limit, this.isMessageFault);
     return items.length + skipped > 0;
   }
 }

@@ -1,9 +1,9 @@
 import { type MessagePage, UpstreamReplyTooLargeError } from '#upstream';
+import type { PageRequests } from './page-requests.js';
 import type { PageRequest } from './page-tail.js';
 import { UnreadableMessageFinder } from './unreadable-message-finder.js';
 
-/** Reads one page. `page` counts from 1; the page contains at most `limit` messages if upstream honours the limit. */
-export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
+type Requests = Pick<PageRequests, 'send'>;
 
 /** Texts that describe a message that cannot be read even on its own. */
 const OVERSIZED_MESSAGE = 'a message too large to be read';
@@ -22,28 +22,26 @@ export type IsMessageFault = (error: unknown) => boolean;
 const isTooLarge: IsMessageFault = (error) => error instanceof UpstreamReplyTooLargeError;
 
 /**
- * Returns a function that reads a page with `read`. If the page is too large, or one of its messages may make
- * the request fail, the function reads the page in smaller parts. It skips a message that cannot be read even
- * on its own, so that the other messages of the page can be read.
- * @param sizeOf returns how many messages a full page has if it is requested with a given limit
+ * Reads a page. If the page is too large, or one of its messages may make the request fail, reads the page in smaller
+ * parts. Skips a message that cannot be read even on its own, so that the other messages of the page can be read.
+ * @param size number of messages on the page if it is full, at most its limit
  * @param isMessageFault returns true for an error that a single message on the page may have caused
  */
-export function withRetryOfFailedPagesInParts(
-  read: ReadPage,
-  sizeOf: (limit: number) => number,
+export async function readInPartsIfNeeded(
+  requests: Requests,
+  { page, limit }: PageRequest,
+  size: number,
   isMessageFault: IsMessageFault = () => false,
-): ReadPage {
+): Promise<MessagePage> {
   const mayBeSplit = (error: unknown): boolean => isTooLarge(error) || isMessageFault(error);
-  return async (page, limit) => {
-    try {
-      return await read(page, limit);
-    } catch (error) {
-      if (!mayBeSplit(error)) throw error;
-      if (limit === 1) return unreadablePage(error);
-    }
-    const search = new UnreadableMessageFinder({ page, limit: page === 1 ? limit : sizeOf(limit) });
-    return joined(await readParts(read, search, mayBeSplit));
-  };
+  try {
+    return await requests.send(page, limit);
+  } catch (error) {
+    if (!mayBeSplit(error)) throw error;
+    if (limit === 1) return unreadablePage(error);
+  }
+  const search = new UnreadableMessageFinder({ page, limit: size });
+  return joined(await readParts(requests, search, mayBeSplit));
 }
 
 /**
@@ -55,7 +53,7 @@ export function withRetryOfFailedPagesInParts(
  * @throws `failure` if none of the first {@link MAX_PARTS_WITHOUT_MESSAGE} parts contains a readable message
  */
 export async function readFailedPageInParts(
-  read: ReadPage,
+  requests: Requests,
   page: PageRequest,
   failure: unknown,
   isMessageFault: IsMessageFault,
@@ -65,7 +63,7 @@ export async function readFailedPageInParts(
   if (doesFirstMessageFail) search.skipMessage();
   const skipped = doesFirstMessageFail ? [unreadablePage(failure)] : [];
   const mayBeSplit: IsMessageFault = (error) => isTooLarge(error) || isMessageFault(error);
-  const parts = await readParts(read, search, mayBeSplit, (before) => {
+  const parts = await readParts(requests, search, mayBeSplit, (before) => {
     if (before.length >= MAX_PARTS_WITHOUT_MESSAGE && !containsMessage(before)) throw failure;
   });
   if (!containsMessage(parts)) throw failure;
@@ -81,7 +79,7 @@ const containsMessage = (parts: readonly MessagePage[]): boolean =>
  * @param beforeNext called before each request; its argument is the parts that were read so far
  */
 async function readParts(
-  read: ReadPage,
+  requests: Requests,
   search: UnreadableMessageFinder,
   mayBeSplit: IsMessageFault,
   beforeNext: (parts: readonly MessagePage[]) => void = () => undefined,
@@ -90,7 +88,7 @@ async function readParts(
   for (let part = search.next(); part !== undefined; part = search.next()) {
     beforeNext(parts);
     try {
-      parts.push(await read(part.page, part.limit));
+      parts.push(await requests.send(part.page, part.limit));
       search.succeeded();
     } catch (error) {
       if (!mayBeSplit(error)) throw error;
