@@ -48,7 +48,7 @@ export class ClaimedContactReads {
       ...{ lease, isLeaseRenewed: true, isUpstreamAvailable },
       ...(state === undefined ? {} : { state }),
     };
-    return this.running.start(account, { claim: claimed, read, ending }, async (): Promise<NextDueTime> => {
+    return this.running.start({ account, claim: claimed, read, ending }, async (): Promise<NextDueTime> => {
       try {
         const how = await this.read(account, claimed.contactId, read);
         if (read.tokenRequestedAt !== undefined) await this.parts.budget.returnToken(account, rate);

@@ -5,7 +5,6 @@ import type { ClaimReply, NextDueTime, PollAgenda, PollQueue } from '#feed';
 import { pause } from '#platform';
 import { MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, type UpstreamHealth } from '#upstream';
 import { ClaimedContactReads, type ClaimedReadParts } from './claimed-contact-reads.js';
-import { LoopWakeUps } from './loop-wake-ups.js';
 import { RunningReads } from './running-reads.js';
 
 /**
@@ -23,9 +22,15 @@ const MAX_CLAIMS = 64;
 /** Lifetime of the cached account settings and outage state, in milliseconds. */
 const ACCOUNT_CACHE_MS = 250;
 
-/** The claim loop of one account. It ends when no contact is due. */
+/** The claim loop of one account. It ends when no contact is due, and may end before the reads that it has started. */
 interface ClaimLoop {
-  wakeUps: LoopWakeUps;
+  isRunning: boolean;
+  /** Resolves at the end of the loop. */
+  ended: Promise<void>;
+  /** Number of running reads of the account. */
+  reading: number;
+  /** Aborted by a wake-up. Replaced before the loop checks for work, because the check covers all earlier wake-ups. */
+  wakeUp: AbortController;
   /**
    * Callers that wait for the end of the loop, and schedule the account themselves. Each is called with the time
    * until the next contact is due in milliseconds, or undefined if unknown. A caller that stops waiting must remove
@@ -34,8 +39,6 @@ interface ClaimLoop {
   waiting: Set<(nextDueInMs: number | undefined) => void>;
   /** Next due time from the end of the last read. Cleared by a claim or a wake-up. */
   nextDue?: NextDueTime;
-  /** Resolves at the end of the loop. */
-  ended: Promise<void>;
 }
 
 /** Dependencies of the poller. */
@@ -52,6 +55,7 @@ export interface PollerParts extends ClaimedReadParts {
  * therefore claimed before its request can be made, and a crash of the worker loses only its running reads.
  */
 export class Poller {
+  /** The loop of each account whose loop or reads run. */
   private readonly loops = new Map<string, ClaimLoop>();
   private readonly reads: RunningReads;
   private readonly claimed: ClaimedContactReads;
@@ -70,10 +74,7 @@ export class Poller {
 
   /** Checks an account that may have due contacts. */
   check(account: string): void {
-    if (this.isStopping()) return;
-    const loop = this.loopOf(account);
-    delete loop.nextDue;
-    loop.wakeUps.wake();
+    if (!this.isStopping()) this.wake(account);
   }
 
   /**
@@ -83,9 +84,7 @@ export class Poller {
    */
   async checkAndWait(account: string, patienceMs: number): Promise<number | undefined> {
     if (this.isStopping()) return undefined;
-    const loop = this.loopOf(account);
-    delete loop.nextDue;
-    loop.wakeUps.wake();
+    const loop = this.wake(account);
     const patience = new AbortController();
     let nextDueInMs: number | undefined;
     const end = (inMs: number | undefined): void => {
@@ -98,26 +97,29 @@ export class Poller {
     return nextDueInMs;
   }
 
-  private loopOf(account: string): ClaimLoop {
-    const existing = this.loops.get(account);
-    if (existing !== undefined) return existing;
-    const loop: ClaimLoop = {
-      wakeUps: new LoopWakeUps(),
-      waiting: new Set(),
+  /** Wakes the loop of the account, which starts if it does not run. */
+  private wake(account: string): ClaimLoop {
+    const loop: ClaimLoop = this.loops.get(account) ?? {
+      isRunning: false,
       ended: Promise.resolve(),
+      reading: 0,
+      wakeUp: new AbortController(),
+      waiting: new Set(),
     };
-    this.loops.set(account, loop);
-    loop.ended = this.runLoop(account, loop).then((nextDueInMs) => {
-      this.loops.delete(account);
-      for (const end of loop.waiting) end(nextDueInMs);
-    });
+    delete loop.nextDue;
+    loop.wakeUp.abort();
+    if (!loop.isRunning) {
+      this.loops.set(account, loop);
+      loop.isRunning = true;
+      loop.ended = this.runLoop(account, loop);
+    }
     return loop;
   }
 
   /** Stops claiming contacts. Running reads end after their current request. */
   stop(): void {
     this.stopping.abort();
-    for (const { wakeUps } of this.loops.values()) wakeUps.wake();
+    for (const { wakeUp } of this.loops.values()) wakeUp.abort();
     this.reads.endAll();
   }
 
@@ -127,22 +129,25 @@ export class Poller {
     await this.reads.ended();
   }
 
-  private async runLoop(account: string, loop: ClaimLoop): Promise<number | undefined> {
+  private async runLoop(account: string, loop: ClaimLoop): Promise<void> {
+    let nextDueInMs: number | undefined;
     try {
-      return await this.claimUntilIdle(account, loop);
+      nextDueInMs = await this.claimUntilIdle(account, loop);
     } catch (error) {
       if (!(error instanceof AccountNotFoundError))
         this.parts.logger.warn(
           { account, err: error },
           'could not select a contact to poll; the worker tries again at the next wake-up job of the account',
         );
-      return undefined;
     }
+    loop.isRunning = false;
+    if (loop.reading === 0) this.loops.delete(account);
+    for (const end of loop.waiting) end(nextDueInMs);
+    loop.waiting.clear();
   }
 
   /** Claims contacts until none is due. Returns the time until the next contact is due, in milliseconds. */
   private async claimUntilIdle(account: string, loop: ClaimLoop): Promise<number | undefined> {
-    const { wakeUps } = loop;
     let [rate, knownAt, claims] = [0, -Infinity, 1];
     while (!this.isStopping()) {
       if (performance.now() - knownAt > ACCOUNT_CACHE_MS) {
@@ -153,21 +158,22 @@ export class Poller {
         [rate, knownAt] = [found.requestsPerSecond, performance.now()];
       }
       if (this.isStopping()) return undefined;
-      wakeUps.clear();
-      const slots = this.reads.freeSlots(account);
-      if (slots < 1) {
-        await this.waitForSlot(account, wakeUps);
-        continue;
-      }
+      forgetWakeUps(loop);
       const { nextDue } = loop;
       delete loop.nextDue;
       const isIdle = nextDue?.nextDueInMs !== undefined && nextDue.nextDueInMs > 0;
-      const wanted = Math.min(claims, slots);
-      const { reply, count } = isIdle
-        ? { reply: nextDue, count: 0 }
-        : await this.reads.whileClaiming(wanted, () => this.claimAndBegin(account, rate, wanted));
+      const step = isIdle
+        ? { reply: nextDue, foundAll: false }
+        : await this.reads.whileClaiming(loop.reading, claims, (count) =>
+            this.claimAndBegin(account, loop, rate, count),
+          );
+      if (step === undefined) {
+        await this.waitForSlot(loop);
+        continue;
+      }
+      const { reply, foundAll } = step;
       // As long as every claim finds a contact, the next claims are twice as many.
-      claims = count === wanted ? Math.min(2 * claims, MAX_CLAIMS) : 1;
+      claims = foundAll ? Math.min(2 * claims, MAX_CLAIMS) : 1;
       if ('waitMs' in reply)
         await pause(Math.min(reply.waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS), this.stopping.signal);
       else if (!(await this.waitForDue(account, loop, reply))) return reply.nextDueInMs;
@@ -176,33 +182,35 @@ export class Poller {
   }
 
   /** Waits until the account may start a read, without requests to Redis. */
-  private async waitForSlot(account: string, wakeUps: LoopWakeUps): Promise<void> {
-    do {
+  private async waitForSlot(loop: ClaimLoop): Promise<void> {
+    while (!this.isStopping() && this.reads.freeSlots(loop.reading) < 1) {
       // A read that ends wakes the loop of its account. The pause covers slots freed by other accounts.
-      wakeUps.clear();
-      await wakeUps.pause(MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
+      forgetWakeUps(loop);
+      await pause(MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, loop.wakeUp.signal);
       // Other reads that end in the same turn of the event loop free their slots too.
       await nextTurn();
-    } while (!this.isStopping() && this.reads.freeSlots(account) < 1);
+    }
   }
 
   /**
-   * Claims up to `count` contacts in one step, and begins their reads. Returns the number of contacts that were
-   * claimed, and the reply that says how to go on.
+   * Claims up to `count` contacts in one step, and begins their reads. Returns whether every claim found a contact,
+   * and the reply that says how to go on.
    */
   private async claimAndBegin(
     account: string,
+    loop: ClaimLoop,
     rate: number,
     count: number,
-  ): Promise<{ reply: ClaimReply; count: number }> {
+  ): Promise<{ reply: ClaimReply; foundAll: boolean }> {
     const calls = Array.from({ length: count }, () => this.parts.queue.claim(account, rate));
     const replies = await Promise.all(calls);
     const claimed = replies.filter((reply) => 'claimed' in reply);
+    loop.reading += claimed.length;
     for (const claim of claimed)
       void this.claimed.start(account, rate, claim).then((next) => {
-        this.readEnded(account, next);
+        this.readEnded(account, loop, next);
       });
-    return { reply: replies.at(-1) ?? {}, count: claimed.length };
+    return { reply: replies.at(-1) ?? {}, foundAll: claimed.length === count };
   }
 
   /**
@@ -211,20 +219,19 @@ export class Poller {
    */
   private async waitForDue(
     account: string,
-    { wakeUps, waiting }: ClaimLoop,
+    { wakeUp: { signal }, waiting, reading }: ClaimLoop,
     { nextDueAt, nextDueInMs }: NextDueTime,
   ): Promise<boolean> {
-    if (wakeUps.hasWakeUp()) return true;
-    const isReading = this.reads.has(account);
+    if (signal.aborted) return true;
     // The end of a running read is a wake-up. If this worker dies before the read ends, the account's round finds the due
     // contacts.
-    if (isReading || (nextDueInMs !== undefined && nextDueInMs <= MAX_WAIT_MS)) {
-      if (nextDueInMs !== 0) await wakeUps.pause(nextDueInMs ?? MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
+    if (reading > 0 || (nextDueInMs !== undefined && nextDueInMs <= MAX_WAIT_MS)) {
+      if (nextDueInMs !== 0) await pause(nextDueInMs ?? MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, signal);
       return true;
     }
     if (nextDueAt !== undefined && waiting.size === 0) this.parts.agenda.announceDue(account, nextDueAt);
     // A wake-up that arrived meanwhile would otherwise be lost with the loop.
-    return wakeUps.hasWakeUp();
+    return signal.aborted;
   }
 
   private isStopping(): boolean {
@@ -232,14 +239,18 @@ export class Poller {
   }
 
   /** Wakes the loop of the account: the contact may be due again soon, or its slot serves another contact. */
-  private readEnded(account: string, next: NextDueTime): void {
-    const loop = this.loops.get(account);
+  private readEnded(account: string, loop: ClaimLoop, next: NextDueTime): void {
+    loop.reading -= 1;
     // A wake-up may concern a contact that is not covered by the reply to the end of this read.
-    if (loop === undefined || loop.wakeUps.hasWakeUp() || this.isStopping()) {
+    if (!loop.isRunning || loop.wakeUp.signal.aborted || this.isStopping()) {
       this.check(account);
       return;
     }
     loop.nextDue = next;
-    loop.wakeUps.wake();
+    loop.wakeUp.abort();
   }
+}
+
+function forgetWakeUps(loop: ClaimLoop): void {
+  if (loop.wakeUp.signal.aborted) loop.wakeUp = new AbortController();
 }

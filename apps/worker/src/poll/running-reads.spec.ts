@@ -25,8 +25,8 @@ describe('the leases of running reads', () => {
     const running = new RunningReads(10, queue, createLogger('test', 'silent'), 1);
     const ends: ((value: unknown) => void)[] = [];
     const start = (contactId: string, read: RunningRead['read']): Promise<unknown> => {
-      const one = { claim: claimOf(contactId), read, ending: new AbortController() };
-      return running.start('a', one, () => new Promise((end) => ends.push(end)));
+      const one = { account: 'a', claim: claimOf(contactId), read, ending: new AbortController() };
+      return running.start(one, () => new Promise((end) => ends.push(end)));
     };
     const ending = { isLeaseRenewed: true };
     const reads = [start('ending', ending), start('reading', { isLeaseRenewed: true })];
@@ -38,7 +38,7 @@ describe('the leases of running reads', () => {
     for (const end of ends) end(undefined);
     await Promise.all(reads);
     await running.ended();
-    expect(running.has('a')).toBe(false);
+    expect(running.freeSlots(0)).toBe(5);
   });
 });
 
@@ -50,15 +50,21 @@ describe('the slots of reads', () => {
       createLogger('test', 'silent'),
     );
     const ends: ((result: undefined | Promise<never>) => void)[] = [];
-    const claim = (): Promise<undefined> =>
-      running.whileClaiming(4, () => new Promise((end) => ends.push(end)));
-    const claims = [claim(), claim()];
-    expect(running.freeSlots('a')).toBe(1);
+    const counts: number[] = [];
+    const claim = (ofAccount: number): Promise<undefined> =>
+      running.whileClaiming(ofAccount, 4, (count) => {
+        counts.push(count);
+        return new Promise((end) => ends.push(end));
+      });
+    const claims = [claim(0), claim(0)];
+    expect(counts).toEqual([4, 3]);
+    expect(await claim(3)).toBeUndefined();
+    expect(counts).toHaveLength(2);
     ends[0]?.(undefined);
     await claims[0];
-    expect(running.freeSlots('a')).toBe(3);
+    expect(running.freeSlots(0)).toBe(4);
     ends[1]?.(Promise.reject(new Error('Redis is away')));
     await expect(claims[1]).rejects.toThrow('Redis is away');
-    expect(running.freeSlots('a')).toBe(5);
+    expect(running.freeSlots(0)).toBe(5);
   });
 });

@@ -3,6 +3,7 @@ import type { Logger } from '#platform';
 
 /** One running read. */
 export interface RunningRead {
+  readonly account: string;
   readonly claim: ClaimedPoll;
   readonly read: Pick<ClaimedRead, 'isLeaseRenewed'>;
   /** Aborts the read: it makes no further request. */
@@ -10,15 +11,15 @@ export interface RunningRead {
 }
 
 /**
- * Counts the running reads of this process per account, limits their number, and renews their leases with one
- * call per account. A claim that is not answered yet takes the slot of the read that it may start.
+ * Limits the number of running reads of this process, and renews their leases with one call per account. A claim that
+ * is not answered yet takes the slot of the read that it may start.
  *
  * An account never has more running reads than there are free slots. Slots therefore remain for other
  * accounts when many upstreams hang.
  */
 export class RunningReads {
-  private readonly accounts = new Map<string, Set<RunningRead>>();
-  private readonly tasks = new Set<Promise<unknown>>();
+  /** The promise of each running read, which resolves at its end. */
+  private readonly running = new Map<RunningRead, Promise<unknown>>();
   private readonly renewing = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
   /** Number of slots taken by claims that are not answered yet. */
@@ -32,72 +33,81 @@ export class RunningReads {
     private readonly renewalMs = POLL_LEASE_RENEWAL_INTERVAL_MS,
   ) {}
 
-  /** Returns how many more reads the account may start now. */
-  freeSlots(account: string): number {
-    const ofAccount = this.accounts.get(account)?.size ?? 0;
+  /**
+   * Returns how many more reads an account may start now.
+   * @param ofAccount number of running reads of the account
+   */
+  freeSlots(ofAccount: number): number {
     // Each further read takes a slot, and may not leave fewer free slots than the account then uses.
-    return Math.ceil((this.slots - this.claiming - this.tasks.size - ofAccount) / 2);
+    return Math.ceil((this.slots - this.claiming - this.running.size - ofAccount) / 2);
   }
 
-  /** Takes `count` slots while `claim` runs, which starts the reads that were claimed. */
-  async whileClaiming<T>(count: number, claim: () => Promise<T>): Promise<T> {
+  /**
+   * Takes as many slots as the account may use now, at most `max`, while `claim` claims that many contacts and starts
+   * their reads. Returns undefined without a call of `claim` if the account may start no read.
+   * @param ofAccount number of running reads of the account
+   */
+  async whileClaiming<T>(
+    ofAccount: number,
+    max: number,
+    claim: (count: number) => Promise<T>,
+  ): Promise<T | undefined> {
+    const count = Math.min(max, this.freeSlots(ofAccount));
+    if (count < 1) return undefined;
     this.claiming += count;
     try {
-      return await claim();
+      return await claim(count);
     } finally {
       this.claiming -= count;
     }
-  }
-
-  /** Returns true if the account has a running read. */
-  has(account: string): boolean {
-    return this.accounts.has(account);
   }
 
   /**
    * Starts a read. Resolves when the read has ended and its slot is free.
    * @param run must not reject
    */
-  start<T>(account: string, running: RunningRead, run: () => Promise<T>): Promise<T> {
-    const ofAccount = this.accounts.get(account) ?? new Set();
-    this.accounts.set(account, ofAccount.add(running));
+  start<T>(read: RunningRead, run: () => Promise<T>): Promise<T> {
     this.timer ??= setInterval(() => {
-      for (const id of this.accounts.keys()) void this.renew(id);
+      this.renewAll();
     }, this.renewalMs);
     const task = run().finally(() => {
-      this.tasks.delete(task);
-      ofAccount.delete(running);
-      if (ofAccount.size === 0) this.accounts.delete(account);
-      if (this.accounts.size === 0) {
+      this.running.delete(read);
+      if (this.running.size === 0) {
         clearInterval(this.timer);
         this.timer = undefined;
       }
     });
-    this.tasks.add(task);
+    this.running.set(read, task);
     return task;
   }
 
   /** Aborts all reads. Each read ends after it has committed what it has read. */
   endAll(): void {
-    for (const reads of this.accounts.values()) for (const { ending } of reads) ending.abort();
+    for (const { ending } of this.running.keys()) ending.abort();
   }
 
   /** Resolves when no read is running. */
   async ended(): Promise<void> {
-    while (this.tasks.size > 0) await Promise.all(this.tasks);
+    while (this.running.size > 0) await Promise.all(this.running.values());
   }
 
-  private async renew(account: string): Promise<void> {
+  private renewAll(): void {
+    const accounts = new Map<string, RunningRead[]>();
+    for (const read of this.running.keys()) {
+      const ofAccount = accounts.get(read.account) ?? [];
+      accounts.set(read.account, ofAccount);
+      ofAccount.push(read);
+    }
+    for (const [account, reads] of accounts) void this.renew(account, reads);
+  }
+
+  private async renew(account: string, running: readonly RunningRead[]): Promise<void> {
     if (this.renewing.has(account)) return;
     this.renewing.add(account);
     try {
-      const reads = [...(this.accounts.get(account) ?? [])].filter(({ read }) => read.isLeaseRenewed);
-      const lost = new Set(
-        await this.queue.renew(
-          account,
-          reads.map(({ claim }) => claim),
-        ),
-      );
+      const reads = running.filter(({ read }) => read.isLeaseRenewed);
+      const claims = reads.map(({ claim }) => claim);
+      const lost = new Set(await this.queue.renew(account, claims));
       for (const { claim, ending } of reads) if (lost.has(claim)) ending.abort();
     } catch (error) {
       // If the lease expires, another worker may repeat the read. That is harmless: a commit is refused if the
