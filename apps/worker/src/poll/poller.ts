@@ -22,14 +22,14 @@ const MAX_CLAIMS = 64;
 /** Lifetime of the cached account settings and outage state, in milliseconds. */
 const ACCOUNT_CACHE_MS = 250;
 
-/** The claim loop of one account. It ends when no contact is due, and may end before the reads that it has started. */
+/** The claim loop of one account. It ends when no contact is due; reads that it has started may end later. */
 interface ClaimLoop {
   isRunning: boolean;
   /** Resolves at the end of the loop. */
   ended: Promise<void>;
   /** Number of running reads of the account. */
   reading: number;
-  /** Aborted by a wake-up. Replaced before the loop checks for work, because the check covers all earlier wake-ups. */
+  /** Aborted by a wake-up. Replaced before the loop checks for work, which covers all earlier wake-ups. */
   wakeUp: AbortController;
   /**
    * Callers that wait for the end of the loop, and schedule the account themselves. Each is called with the time
@@ -223,8 +223,8 @@ export class Poller {
     { nextDueAt, nextDueInMs }: NextDueTime,
   ): Promise<boolean> {
     if (signal.aborted) return true;
-    // The end of a running read is a wake-up. If this worker dies before the read ends, the account's round finds the due
-    // contacts.
+    // The end of a running read is a wake-up. If this worker dies before the read ends, the account's round finds the
+    // due contacts.
     if (reading > 0 || (nextDueInMs !== undefined && nextDueInMs <= MAX_WAIT_MS)) {
       if (nextDueInMs !== 0) await pause(nextDueInMs ?? MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, signal);
       return true;

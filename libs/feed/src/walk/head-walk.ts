@@ -9,9 +9,9 @@ import { type PageRequest, requestForLastPage } from './page-tail.js';
 import { FAILED_READS_UNTIL_PAGE_IS_SKIPPED } from './walk-bounds.js';
 
 /**
- * A read of the newest messages: the pages so far, and what they show about the contact's list. For each order of the
- * list, a function reads the pages and updates this object; see `readNewestMessages`. A field without a comment has the
- * same meaning as in `PagesRead`.
+ * A read of the newest messages: the pages so far, and what they show about the contact's list. For each order of
+ * the list, a function reads the pages and updates this object; see `readNewestMessages`. A field without a comment
+ * has the same meaning as in `PagesRead`.
  */
 export class HeadWalk {
   readonly pages: PageReader;
