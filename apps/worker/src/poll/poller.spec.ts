@@ -298,6 +298,26 @@ describe('a worker that polls an account until no further contact is due', () =>
     await eventually('the account is scheduled', () => contacts.agendaTimes.length > 0);
   });
 
+  it('continues when a read ends that is still running after an outage, and schedules the account only after its last read', async () => {
+    contacts.due.push(['c', 'head'], ['d', 'head']);
+    contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
+    poller = contacts.poller();
+    poller.check(ACCOUNT);
+    await settle();
+    contacts.held = true;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await poller.checkAndWait(ACCOUNT, 10_000)).toBeUndefined();
+    contacts.held = false;
+    contacts.due.push(['e', 'head']);
+    contacts.endRead('c');
+    await settle();
+    contacts.endRead('e');
+    await settle();
+    expect([contacts.started, contacts.agendaTimes]).toEqual([['c', 'd', 'e'], []]);
+    contacts.endRead('d');
+    await eventually('the account is scheduled', () => contacts.agendaTimes.length > 0);
+  });
+
   it('waits for a contact that is due within a second, and then reads that contact', async () => {
     contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 20 };
     start();

@@ -49,9 +49,9 @@ describe('the slots of reads', () => {
       { renew: () => Promise.resolve([]) },
       createLogger('test', 'silent'),
     );
-    const ends: ((result: undefined | Promise<never>) => void)[] = [];
+    const ends: ((result: string | Promise<never>) => void)[] = [];
     const counts: number[] = [];
-    const claim = (ofAccount: number): Promise<undefined> =>
+    const claim = (ofAccount: number): Promise<string | undefined> =>
       running.whileClaiming(ofAccount, 4, (count) => {
         counts.push(count);
         return new Promise((end) => ends.push(end));
@@ -60,8 +60,8 @@ describe('the slots of reads', () => {
     expect(counts).toEqual([4, 3]);
     expect(await claim(3)).toBeUndefined();
     expect(counts).toHaveLength(2);
-    ends[0]?.(undefined);
-    await claims[0];
+    ends[0]?.('claimed');
+    expect(await claims[0]).toBe('claimed');
     expect(running.freeSlots(0)).toBe(4);
     ends[1]?.(Promise.reject(new Error('Redis is away')));
     await expect(claims[1]).rejects.toThrow('Redis is away');

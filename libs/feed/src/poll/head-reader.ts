@@ -132,7 +132,9 @@ export class HeadReader {
     // without timestamps emit no events.
     const areDated = [...seen.values()].some(({ timestamp }) => timestamp !== undefined);
     if (!areDated && seen.size * 2 < present) return false;
-    return isOutageMoreLikelyThanDeletions(present, present) && [...seen.keys()].every((id) => !known.has(id));
+    return (
+      isOutageMoreLikelyThanDeletions(present, present) && [...seen.keys()].every((id) => !known.has(id))
+    );
   }
 }
 

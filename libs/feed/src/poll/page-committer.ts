@@ -125,7 +125,11 @@ export class PageCommitter {
   }
 
   /** Returns the snapshots of the messages on this page and on the earlier pages that are not committed yet. */
-  private async snapshotsOf({ ids, newIds, snapshots }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
+  private async snapshotsOf({
+    ids,
+    newIds,
+    snapshots,
+  }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
     const isLookedUp = ids.every((id) => snapshots.has(id) || newIds.includes(id));
     if (isLookedUp && this.heldPages.length === 0) return snapshots;
     const all = new Set([...this.heldPages.flatMap((held) => held.ids), ...ids]);

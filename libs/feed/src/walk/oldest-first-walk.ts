@@ -38,7 +38,10 @@ async function readTailOnce(walk: HeadWalk): Promise<{ pages: number; foundNew: 
   if (walk.ignoresLimit && !ignoresLimit) return readTailOnce(walk);
   await readToEnd(walk, reads, first + reads.length - 1);
   walk.setHeadFromTail(start, (first - 1) * limit, reads);
-  return { pages: walk.pages.requests.count - before, foundNew: reads.some((read) => read.newIds.length > 0) };
+  return {
+    pages: walk.pages.requests.count - before,
+    foundNew: reads.some((read) => read.newIds.length > 0),
+  };
 }
 
 /**
