@@ -5,6 +5,7 @@ import { BudgetExhaustedError, RedisRequestBudget, type RequestClass } from '#up
 import {
   BUDGET_TOKEN_TTL_MS,
   MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
+  MAX_POLL_TOKEN_PAUSE_MS,
 } from '../../../libs/upstream/src/budget/request-budget.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { redisWithClock } from '../../support/redis-with-clock.js';
@@ -69,7 +70,8 @@ async function hammer(
     now = next.at;
     const { waitMs } = await next.budget.tryAcquire('a', rate, next.kind);
     if (waitMs === 0) granted.push({ at: now, kind: next.kind });
-    next.at += Math.min(waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
+    const isPoll = next.kind !== 'send' && next.kind !== 'read';
+    next.at += Math.min(waitMs, isPoll ? MAX_POLL_TOKEN_PAUSE_MS : MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
     callersInTurn = [...callersInTurn.filter((one) => one !== next), next];
   }
   now = end;

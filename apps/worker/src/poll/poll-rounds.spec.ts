@@ -16,6 +16,7 @@ let dueInMs: number | undefined;
 let listRequested: boolean;
 let calls: string[];
 let remindCount: number;
+let isLimitedByBudget: boolean;
 let dueCount: number;
 let nextDueInMs: number | undefined;
 let listErrors: (Error | undefined)[];
@@ -24,7 +25,7 @@ let rounds: RoleRounds;
 
 beforeEach(() => {
   [polling, isHeld, dueInMs, dueCount, nextDueInMs] = [true, false, undefined, 0, undefined];
-  requestsPerSecond = 10;
+  [requestsPerSecond, isLimitedByBudget] = [10, false];
   [listRequested, calls, remindCount, listErrors] = [false, [], 0, []];
   listEnds = Promise.resolve();
   const parts: PollRoundParts = {
@@ -51,6 +52,7 @@ beforeEach(() => {
         calls.push('polled in this worker');
         return Promise.resolve(nextDueInMs);
       },
+      isLimitedByBudget: () => isLimitedByBudget,
     },
     health: { outage: () => Promise.resolve(isHeld ? OUTAGE : undefined) },
     probe: { run: () => Promise.resolve('recovered') },
@@ -80,6 +82,11 @@ it.each([
     expect([await run('due'), remindCount]).toEqual([ms, 1]);
   },
 );
+
+it('a worker queues no job for an account that it polls as fast as the budget allows, and checks the account again two seconds later', async () => {
+  [dueInMs, dueCount, isLimitedByBudget] = [0, 5, true];
+  expect([await run('due'), remindCount, calls]).toEqual([2_000, 0, []]);
+});
 
 it('a worker polls a few due contacts itself without a queued job, and checks again when the next contact is due', async () => {
   [dueInMs, dueCount] = [0, 1];

@@ -40,6 +40,11 @@ const RETRY_REQUESTED_LIST_MS = 5_000;
 const MAX_RUNNING_LISTS = MAX_RUNNING_TASKS / 2;
 /** Delay until the next try to read a contact list after {@link MAX_RUNNING_LISTS} was reached, in milliseconds. */
 const RETRY_DELAYED_LIST_MS = 5_000;
+/**
+ * Delay until the next check of an account whose due contacts this worker reads as fast as the budget allows, in
+ * milliseconds. If the worker dies, another one goes on after this time at the latest.
+ */
+const RECHECK_LIMITED_MS = 2_000;
 /** Delay until an account with running reads is checked again, in milliseconds. */
 const RECHECK_RUNNING_MS = 1_000;
 
@@ -55,7 +60,11 @@ export interface PollRoundParts {
    * Reads the due contacts of an account in this worker. Returns the time until the next contact is due, or
    * undefined if that is not known in time.
    */
-  poller: { checkAndWait(account: string, patienceMs: number): Promise<number | undefined> };
+  poller: {
+    checkAndWait(account: string, patienceMs: number): Promise<number | undefined>;
+    /** Returns true if this worker reads the due contacts as fast as the budget allows. */
+    isLimitedByBudget(account: string): boolean;
+  };
   health: Pick<UpstreamHealth, 'outage'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
@@ -88,6 +97,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
     rounds: {
       [POLL_TASK_NAMES.due]: {
         run: async (account) => {
+          if (parts.poller.isLimitedByBudget(account)) return RECHECK_LIMITED_MS;
           const { dueInMs, due } = await survey.read(account);
           if (due === 0) return dueInMs;
           // The poller checks itself whether the account is polled.

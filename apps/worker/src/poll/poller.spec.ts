@@ -173,6 +173,19 @@ describe('a worker that polls an account with contacts due for polling', () => {
     await eventually('all contacts are read', () => contacts.started.length === 40);
   });
 
+  it('counts as limited by the budget while its loop waits for tokens, and no longer after the loop has ended', async () => {
+    [contacts.tokens, contacts.tokenWaitMs] = [2, 1];
+    start();
+    expect(poller.isLimitedByBudget(ACCOUNT)).toBe(false);
+    await settle();
+    expect([contacts.started.length, poller.isLimitedByBudget(ACCOUNT)]).toEqual([2, true]);
+    expect(poller.isLimitedByBudget('another account')).toBe(false);
+    contacts.tokens = Infinity;
+    await eventually('all contacts are read', () => contacts.started.length === 40);
+    contacts.endAll();
+    await eventually('the loop has ended', () => !poller.isLimitedByBudget(ACCOUNT));
+  });
+
   it('starts each read with a token for one upstream request, and with the budget that is available to polls', async () => {
     start();
     await settle();

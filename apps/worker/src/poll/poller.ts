@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AccountNotFoundError, type AccountDirectory } from '#accounts';
 import type { ClaimReply, NextDueTime, PollAgenda, PollQueue } from '#feed';
 import { pause } from '#platform';
-import { MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, type UpstreamHealth } from '#upstream';
+import { MAX_POLL_TOKEN_PAUSE_MS, type UpstreamHealth } from '#upstream';
 import { ClaimedContactReads, type ClaimedReadParts } from './claimed-contact-reads.js';
 import { RunningReads } from './running-reads.js';
 
@@ -17,6 +17,13 @@ const MAX_READS = 256;
  * contact. Otherwise the loop ends, and the agenda starts a loop again, which takes longer.
  */
 const MAX_WAIT_MS = 1_000;
+/** Maximum time after which the loop looks for a free slot, or for a due contact, without a wake-up, in milliseconds. */
+const RECHECK_MS = 250;
+/**
+ * Time after a claim that found no token of the budget in which the budget counts as the limit of the account's polls,
+ * in milliseconds.
+ */
+const BUDGET_LIMITED_MS = 2 * MAX_POLL_TOKEN_PAUSE_MS;
 /** Maximum number of contacts that a loop claims in one step. */
 const MAX_CLAIMS = 64;
 /** Lifetime of the cached account settings and outage state, in milliseconds. */
@@ -37,6 +44,8 @@ interface ClaimLoop {
    * its function, because a loop may run for weeks.
    */
   waiting: Set<(nextDueInMs: number | undefined) => void>;
+  /** When a claim last found no token of the budget, by `performance.now()`. */
+  lackedTokenAt: number;
   /** Next due time from the end of the last read. Cleared by a claim or a wake-up. */
   nextDue?: NextDueTime;
 }
@@ -97,6 +106,15 @@ export class Poller {
     return nextDueInMs;
   }
 
+  /**
+   * Returns true if the loop of the account runs in this worker and has lately waited for the budget. Other workers could
+   * then not read more contacts.
+   */
+  isLimitedByBudget(account: string): boolean {
+    const loop = this.loops.get(account);
+    return loop?.isRunning === true && performance.now() - loop.lackedTokenAt < BUDGET_LIMITED_MS;
+  }
+
   /** Wakes the loop of the account, which starts if it does not run. */
   private wake(account: string): ClaimLoop {
     const loop: ClaimLoop = this.loops.get(account) ?? {
@@ -105,6 +123,7 @@ export class Poller {
       reading: 0,
       wakeUp: new AbortController(),
       waiting: new Set(),
+      lackedTokenAt: -Infinity,
     };
     delete loop.nextDue;
     loop.wakeUp.abort();
@@ -174,9 +193,10 @@ export class Poller {
       const { reply, foundAll } = step;
       // As long as every claim finds a contact, the next claims are twice as many.
       claims = foundAll ? Math.min(2 * claims, MAX_CLAIMS) : 1;
-      if ('waitMs' in reply)
-        await pause(Math.min(reply.waitMs, MAX_BUDGET_TOKEN_RETRY_PAUSE_MS), this.stopping.signal);
-      else if (!(await this.waitForDue(account, loop, reply))) return reply.nextDueInMs;
+      if ('waitMs' in reply) {
+        loop.lackedTokenAt = performance.now();
+        await pause(Math.min(reply.waitMs, MAX_POLL_TOKEN_PAUSE_MS), this.stopping.signal);
+      } else if (!(await this.waitForDue(account, loop, reply))) return reply.nextDueInMs;
     }
     return undefined;
   }
@@ -186,7 +206,7 @@ export class Poller {
     while (!this.isStopping() && this.reads.freeSlots(loop.reading) < 1) {
       // A read that ends wakes the loop of its account. The pause covers slots freed by other accounts.
       forgetWakeUps(loop);
-      await pause(MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, loop.wakeUp.signal);
+      await pause(RECHECK_MS, loop.wakeUp.signal);
       // Other reads that end in the same turn of the event loop free their slots too.
       await nextTurn();
     }
@@ -226,7 +246,7 @@ export class Poller {
     // The end of a running read is a wake-up. If this worker dies before the read ends, the account's round finds the
     // due contacts.
     if (reading > 0 || (nextDueInMs !== undefined && nextDueInMs <= MAX_WAIT_MS)) {
-      if (nextDueInMs !== 0) await pause(nextDueInMs ?? MAX_BUDGET_TOKEN_RETRY_PAUSE_MS, signal);
+      if (nextDueInMs !== 0) await pause(nextDueInMs ?? RECHECK_MS, signal);
       return true;
     }
     if (nextDueAt !== undefined && waiting.size === 0) this.parts.agenda.announceDue(account, nextDueAt);

@@ -37,7 +37,9 @@
 -- **Priorities.** A class that gets no token writes a note: the time until which it counts as waiting. While a higher
 -- class waits, a lower class gets no token, unless tokens accumulate: then no class waits. Polls keep their floor even
 -- if sends and reads wait. If a poll with a token of its floor waits, the other classes leave one token for it. Sends
--- and reads try again after their wait, so their notes outlive the wait. Polls try again every quarter of a second.
+-- and reads try again after their wait, so their notes outlive the wait. Polls do so, too, but at least every 1.5 s
+-- (`MAX_POLL_TOKEN_PAUSE_MS`, request-budget.ts). If a poll gets no token only because another class has priority, it
+-- tries again after at most 250 ms, because that class may stop waiting.
 --
 -- Reads of older messages have a lower priority than other polls and take only what a nearly full bucket cannot hold,
 -- so that the next polls find their tokens. Each token of other polls adds a part of a token (`deepShare`) to the
@@ -48,7 +50,11 @@
 --
 -- `limit` is the budget after a 429 of upstream reduced it below the rate.
 
-local TOKEN_JITTER, TOKEN_NOTE_MS, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.2, 500, 10000, 0.01
+local TOKEN_JITTER, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.2, 10000, 0.01
+-- Durations of notes, in ms: the minimum, and the maximum of a poll's note.
+local TOKEN_NOTE_MS, MAX_POLL_NOTE_MS = 500, 3000
+-- Maximum wait of a poll that has to yield, in ms.
+local MAX_YIELD_MS = 250
 
 local function token_bucket(bucket, rate)
   local time = redis.call('TIME')
@@ -142,10 +148,11 @@ local function take_from(b, kind, unused, heads_wait)
       write_note(b, kind, math.min(notes[kind], b.now + TOKEN_NOTE_MS))
     end
   else
-    wait = math.max(1 + reserve - b.tokens, yields_for) * b.gap * 1000
-    wait = math.max(math.ceil(wait), 1)
-    local note = is_poll and TOKEN_NOTE_MS or math.max(2 * wait, TOKEN_NOTE_MS)
-    write_note(b, kind, b.now + note)
+    local yield = yields_for * b.gap * 1000
+    if is_poll then yield = math.min(yield, MAX_YIELD_MS) end
+    wait = math.max(math.ceil(math.max((1 + reserve - b.tokens) * b.gap * 1000, yield)), 1)
+    local note = math.max(2 * wait, TOKEN_NOTE_MS)
+    write_note(b, kind, b.now + (is_poll and math.min(note, MAX_POLL_NOTE_MS) or note))
   end
   return wait
 end
