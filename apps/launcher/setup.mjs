@@ -28,7 +28,8 @@ const say = (line) => {
 const LONG_TESTS = [
   ['test/timing/', '--maxWorkers=1'],
   ['test/(chaos|fuzz)/', '--maxWorkers=2'],
-  ['test/property/'],
+  // A mutant must be found within a time limit, for which it needs a processor of its own.
+  ['test/property/', '--maxWorkers=2'],
 ];
 
 /** @type {Record<string, (args: string[]) => Promise<number>>} */

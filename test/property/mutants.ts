@@ -278,6 +278,11 @@ const EVENT_MUTANTS: readonly Mutant[] = [
         from: 'throw new UpstreamReplyUnreadableError(`the reply holds no list of ${name}`);',
         to: 'return { list: [], otherFields: {} };',
       },
+      {
+        file: 'libs/upstream/src/reply/json-list-scanner.ts',
+        from: "if (list === undefined) throw new UpstreamReplyUnreadableError('the name of the list cannot be read');",
+        to: '',
+      },
     ],
   },
   patched(
