@@ -303,7 +303,7 @@ async function secretOfWebhook(): Promise<string> {
     });
 
     it.each(FAULTS)(
-      'the alert $alert fires during its fault and clears afterwards',
+      'the alert $alert fires during its fault, contains a summary and the link to its runbook, and clears afterwards',
       async ({ alert, cause, cure }) => {
         const isFiring = async (): Promise<boolean> =>
           (await prometheus.firing()).some(({ labels }) => labels['alertname'] === alert);

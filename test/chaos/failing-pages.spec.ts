@@ -95,7 +95,7 @@ describe('a contact whose message pages never end', () => {
     ['with the same messages at each read', false],
     ['with different messages at each read', true],
   ])(
-    'neither exhausts the memory of the worker nor delays other contacts (%s)',
+    'neither exhausts the memory of the worker nor delays new messages of this or another contact (%s)',
     async (_, fresh) => {
       const { of, heapGrowth, status } = await runTroubleTrial({
         contacts: ['healthy', 'endless'],

@@ -25,7 +25,7 @@ const conversationTraffic = (seed: number): Traffic =>
   });
 
 describe('the simulation of polling in virtual time', () => {
-  it('counts one request for a poll that finds up to 19 new messages, and three requests for a poll that finds 25', () => {
+  it('counts one request for a poll that finds up to 19 new messages, three for a poll that finds 25, and four for a poll that finds 45', () => {
     expect([0, 1, 19, 25, 45].map(requestsOf)).toEqual([1, 1, 1, 3, 4]);
   });
 
@@ -41,7 +41,7 @@ describe('the simulation of polling in virtual time', () => {
     expect(delays.length + undetected).toBe(traffic.messages.length);
   });
 
-  it('yields the detection delay that theory predicts if all contacts are polled in turn', () => {
+  it('yields the mean and the maximum detection delay that theory predicts if all contacts are polled in turn', () => {
     const { delays } = play(
       conversationTraffic(2),
       uniform({ contacts: 500, requestsPerSecond: 5, bounds: BOUNDS }),
@@ -53,7 +53,7 @@ describe('the simulation of polling in virtual time', () => {
     expect(percentile(delays, 1)).toBeLessThan(101);
   });
 
-  it('generates the same traffic for the same seed', () => {
+  it('generates the same traffic for the same seed, and different traffic for another seed', () => {
     expect(conversationTraffic(3).messages).toEqual(conversationTraffic(3).messages);
     expect(conversationTraffic(3).messages).not.toEqual(conversationTraffic(4).messages);
   });

@@ -83,7 +83,7 @@ describe.each([
     expect(await store.find('nobody')).toBeUndefined();
   });
 
-  it('are not found after their removal, and their id is reserved until their data is erased', async () => {
+  it('are not found after their removal, and their id is reserved until the record of their removal is deleted', async () => {
     await store.add(account('a'));
     await store.add(account('b'));
     const before = Date.now();

@@ -81,7 +81,7 @@ describe.each([
     expect(await shown()).toEqual(['last', 'later', 'ahead']);
   });
 
-  it('has a limit for each category, so that the entries of one category never displace those of another', async () => {
+  it('has a maximum number of entries for each category, so that the entries of one category never displace those of another', async () => {
     await log.append('sales', entryOf('admin'), 'admin');
     for (const category of ['webhook', 'frequent'] as const)
       for (let i = 0; i < 12; i += 1) await log.append('sales', entryOf(`${category} ${i}`), category);

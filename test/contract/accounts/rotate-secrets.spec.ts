@@ -281,7 +281,7 @@ describe.each([
     }
   });
 
-  it('leaves a secret unchanged if its key is missing, reports the id of that key, and rotates all other secrets', async () => {
+  it('leaves a secret unchanged if its encryption key is missing, reports the id of that key, and rotates all other secrets', async () => {
     await accounts.add(account('a', OLD_CIPHER));
     await accounts.add(account('b', LOST_CIPHER));
     const lost = await endpoint('a', LOST_CIPHER);
@@ -309,7 +309,7 @@ describe.each([
     expect(await keys.list()).toEqual([NEW_CIPHER.keyId]);
   });
 
-  it('leaves webhooks usable whose key is lost: they are listed without headers, can be disabled, and get new secrets', async () => {
+  it('leaves webhooks usable whose encryption key is lost: they are listed without headers, can be disabled, and get new secrets', async () => {
     const { id } = await endpoint('default', LOST_CIPHER);
     const { id: other } = await endpoint('default', OLD_CIPHER);
     await rotate();

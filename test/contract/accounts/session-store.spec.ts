@@ -91,7 +91,7 @@ describe.each([
     await eventually('the clock goes on', () => Date.now() > before + 1);
   };
 
-  it('have the account, the scopes and the expiry of their API key', async () => {
+  it('have the account, the scopes and the expiry of their API key; invalid session tokens are rejected', async () => {
     const end = Date.now() + 86_400_000;
     const [owner, dated] = [await storedKey(), await storedKey(end)];
     const { token, session } = await sessions.create(owner);

@@ -108,7 +108,7 @@ describe.each([
       expect(await tokens.authenticate(text)).toBeUndefined();
   });
 
-  it('are stored only as digests, and all their Redis keys expire with the last token', async () => {
+  it('are stored only as digests; the stored token expires with the token, and the list of tokens of an API key with the last token', async () => {
     const made = await tokens.create(FIXED, { ...WANTED, expiresInSeconds: 60 });
     const longer = await tokens.create(FIXED, { ...WANTED, expiresInSeconds: 600 });
     const stored = JSON.stringify([
@@ -141,7 +141,7 @@ describe.each([
     expect(await tokens.authenticate(other.token)).toBeUndefined();
   });
 
-  it('end when their API key or its account is removed, and leave nothing in Redis', async () => {
+  it('end when their API key or its account is removed, and are then deleted from Redis', async () => {
     const [owner, other] = [await storedKey(), await storedKey()];
     const [made, others] = [await tokens.create(owner, WANTED), await tokens.create(other, WANTED)];
     await keyStore.remove(owner.keyId);

@@ -248,6 +248,18 @@ describe('the conversation of a contact', () => {
     expect({ ...after, revision: 0 }).toEqual({ ...before, revision: 0 });
     expect((await conversations.search(ACCOUNT, '4567', 10)).conversations).toEqual([after]);
   });
+
+  it('has the phone numbers of all its messages, even of an old message that is found later', async () => {
+    const { harness } = here;
+    await here.createKnownContact(1);
+    const other = harness.createContact(OTHER_NUMBER);
+    create(other, 'outbound', 1_000);
+    await harness.sweep();
+    const timestamp = Date.now() - 30 * 86_400_000;
+    harness.createMessages(other, { direction: 'inbound', timestamp, fields: { from: NUMBER } });
+    await harness.sweep();
+    expect(await row(other)).toMatchObject({ phoneNumbers: [OTHER_NUMBER, NUMBER] });
+  });
 });
 
 describe('a send in a conversation', () => {
@@ -363,18 +375,6 @@ describe('a send in a conversation', () => {
     await harness.polls.poll(ACCOUNT, contactId);
     expect((await harness.eventTypes()).at(-1)).toBe('message.updated');
     expect(await harness.ownerOf(NUMBER)).toBe(other);
-  });
-
-  it('belongs to a conversation that has the phone numbers of all its messages, even of an old message that is found later', async () => {
-    const { harness } = here;
-    await here.createKnownContact(1);
-    const other = harness.createContact(OTHER_NUMBER);
-    create(other, 'outbound', 1_000);
-    await harness.sweep();
-    const timestamp = Date.now() - 30 * 86_400_000;
-    harness.createMessages(other, { direction: 'inbound', timestamp, fields: { from: NUMBER } });
-    await harness.sweep();
-    expect(await row(other)).toMatchObject({ phoneNumbers: [OTHER_NUMBER, NUMBER] });
   });
 
   it('is shown under its phone number if the contact that most recently used the number is not in the contact list', async () => {

@@ -45,7 +45,7 @@ describe('a read of the contact list', () => {
     expect(await harness.ownerOf('+15551234567')).toBe(id);
   });
 
-  it('emits a change of any field with its old and new value, and makes the contact due at once', async () => {
+  it('emits contact.updated for a change of any field, with its old and new value, and makes the contact due at once', async () => {
     const id = harness.createContact('+15551234567', { name: 'Old', mood: { a: 1 } });
     await harness.sweep();
     await due();
@@ -63,7 +63,7 @@ describe('a read of the contact list', () => {
     expect(await due()).toEqual([id]);
   });
 
-  it('emits an update for each change of a field, even if a change reverses the previous one', async () => {
+  it('emits contact.updated for each change of a field, even if a change reverses the previous one', async () => {
     const contactId = harness.createContact('+15551234567', { name: 'a' });
     await harness.list.poll(ACCOUNT);
     for (const name of ['b', 'a', 'b']) {
@@ -73,7 +73,7 @@ describe('a read of the contact list', () => {
     expect((await harness.deliveredEvents()).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
   });
 
-  it('makes a contact due at once if its last message changed', async () => {
+  it('makes a contact due at once if the list shows a new last message of the contact', async () => {
     harness.control('settings', { extraContactFields: true });
     const id = harness.createContact('+15551234567');
     const other = harness.createContact('+15551234568');
@@ -98,7 +98,7 @@ describe('a read of the contact list', () => {
     });
   });
 
-  it('emits each new contact only once, even if several reads run concurrently', async () => {
+  it('emits contact.created only once for each new contact, even if several reads run concurrently', async () => {
     await harness.list.poll(ACCOUNT);
     harness.control('contacts', { count: 20 });
     await Promise.all([harness.list.poll(ACCOUNT), harness.list.poll(ACCOUNT), harness.list.poll(ACCOUNT)]);
@@ -260,7 +260,7 @@ describe('the poll schedule', () => {
 });
 
 describe('a contact list with new ids for all contacts', () => {
-  it('emits only account.suspect, even if a crash interrupts its commit after more than half of the new contacts', async () => {
+  it('causes only the event account.suspect, even if a crash interrupts the commit after more than half of the new contacts', async () => {
     harness.control('contacts', { count: 450 });
     await harness.list.poll(ACCOUNT);
     harness.control('upstream-replaced', { keep: 'everything' });

@@ -43,7 +43,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)(
       harness.control('settings', { order });
     });
 
-    it('each new message and each change of a message flag is emitted once', async () => {
+    it('each new message and each change of a message flag causes one event', async () => {
       const contactId = harness.createContact(NUMBER);
       const old = { count: 45, timestamp: Date.now() - 86_400_000 * 3, intervalMs: 1_000 };
       harness.createMessages(contactId, old);
@@ -77,7 +77,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)(
       await expectGaplessSequences();
     });
 
-    it('a message that arrives while a poll reads pages is emitted once', async () => {
+    it('a message that arrives while a poll reads pages causes one event', async () => {
       const contactId = harness.createContact(NUMBER);
       await harness.sweep();
       const ids = harness.createMessages(contactId, { count: 30, intervalMs: 10 });
@@ -108,7 +108,7 @@ describe('a poll', () => {
     { limitCap: 4, missingPageStatus: 404, order: 'oldestFirst' },
     { limitIgnored: true },
     { timestampFormat: 'absent' },
-  ])('emits every new message once with the simulator settings %j', async (settings) => {
+  ])('emits one event for every new message (simulator settings: %j)', async (settings) => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, {
       count: 5,
@@ -123,7 +123,7 @@ describe('a poll', () => {
     expect(await messageEvents()).toEqual(received(ids));
   });
 
-  it('skips an unreadable element among the messages, and emits all messages', async () => {
+  it('skips an unreadable element among the messages, and emits an event for every new message', async () => {
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
     const ids = harness.createMessages(contactId, { count: 4, intervalMs: 10 });
@@ -138,7 +138,7 @@ describe('a poll', () => {
   });
 
   it.each(['status', 'html', 'emptyObject', 'errorBody200', 'truncatedJson', 'resetBefore'])(
-    'that gets the upstream fault %s fails and changes nothing; the next poll emits all new messages',
+    'that gets the upstream fault %s fails and changes nothing; the next poll emits an event for every new message',
     async (fault) => {
       const contactId = harness.createContact(NUMBER);
       harness.control('settings', { limitCap: 20 });
@@ -165,7 +165,7 @@ describe('a poll', () => {
     expect((await harness.store.contactState(ACCOUNT, contactId))?.pollState.order).toBe('newestFirst');
   });
 
-  it('emits one update if the text of a message is edited and an attachment is added between two polls', async () => {
+  it('emits one message.updated if the text of a message is edited and an attachment is added between two polls', async () => {
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
     const [id] = harness.createMessages(contactId, { text: 'first' });
@@ -192,7 +192,7 @@ describe('a poll', () => {
 });
 
 describe('two concurrent polls of one contact', () => {
-  it('emit each change once, because the second commit is refused and its poll starts over', async () => {
+  it('emit one event for each change, because the second commit is refused and its poll starts over', async () => {
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
     const ids = harness.createMessages(contactId, { count: 25, intervalMs: 10 });
@@ -272,7 +272,7 @@ describe('a read of older messages', () => {
 });
 
 describe('a read that checks older messages for changed flags', () => {
-  it('is extended to all pages if it finds no known message, and then emits all new messages', async () => {
+  it('is extended to all pages if it finds no known message, and then emits an event for every new message', async () => {
     harness.control('settings', { limitCap: 20 });
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { direction: 'outbound', count: 20, intervalMs: 10 });
@@ -335,7 +335,7 @@ describe('a read of all pages that finds a new message on the first page', () =>
 });
 
 describe('the first read of a contact', () => {
-  it('emits all messages except those more than one minute older than the first contact list, if that list contains the contact', async () => {
+  it('emits an event for every message except those more than one minute older than the first contact list, if that list contains the contact', async () => {
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'old', timestamp: Date.now() - 70_000 });
     const [fresh] = harness.createMessages(contactId, { text: 'fresh', timestamp: Date.now() - 50_000 });
@@ -345,7 +345,7 @@ describe('the first read of a contact', () => {
     expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('emits all messages of a new contact except those more than one day older than the last contact list without the contact', async () => {
+  it('emits an event for every message of a new contact except those more than one day older than the last contact list without the contact', async () => {
     await harness.list.poll(ACCOUNT);
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });
@@ -358,7 +358,7 @@ describe('the first read of a contact', () => {
     ['silent', 0],
     ['emit', 3],
   ] as const)(
-    'with the setting `undated: %s` emits %d of 3 messages that have no timestamp',
+    'with the setting `undated: %s` emits %d events for 3 messages that have no timestamp',
     async (undated, count) => {
       harness.control('settings', { timestampFormat: 'absent' });
       const contactId = harness.createContact(NUMBER);

@@ -113,7 +113,7 @@ describe('the detection delay', () => {
     expect({ count, estimated }).toEqual({ count: 42, estimated: 0 });
   });
 
-  it('is not distorted by slow upstream replies during a read of older messages', async () => {
+  it('is corrected by bounds of the clock difference that contain the true difference, even if upstream replies slowly during a read of older messages', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(75);
     const slow: FeedSource = {

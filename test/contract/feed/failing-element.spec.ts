@@ -57,7 +57,7 @@ describe('a read of older messages', () => {
     // This flag check requests pages of 16 messages, and gives up after the second one.
     ['oldestFirst', 41, 'a flag check', 45],
   ] as const)(
-    'gives up if upstream returns none of 20 or more messages in a row (order of messages: %s; %d messages; %s)',
+    'gives up if upstream returns none of 20 or more messages in a row (order of messages: %s; %d messages; goal of the read: %s)',
     async (order, count, goal, maxRequests) => {
       const { harness } = here;
       harness.control('settings', { order, limitCap: PAGE_LIMIT });
@@ -78,7 +78,7 @@ describe('a read of older messages', () => {
     },
   );
 
-  it('finds the changed flag of a message even if upstream returns no message of a later page of five in an oldest-first list', async () => {
+  it('finds the changed flag of a message even if upstream returns no message of a later page (pages of five messages, oldest first)', async () => {
     const { harness } = here;
     harness.control('settings', { order: 'oldestFirst', limitCap: 5 });
     const contactId = harness.createContact(NUMBER);
@@ -111,7 +111,7 @@ describe('a new message that upstream cannot return, on a page after page 1,', (
 
 describe('a message whose page upstream cannot return', () => {
   it.each([4, 8, 11])(
-    'does not prevent the detection of changes of other messages if upstream limits pages to 3 messages (failing message: %i of 12)',
+    'does not prevent the detection of changes of other messages if upstream limits pages to 3 messages (index of the failing message among 12, from the newest: %i)',
     async (index) => {
       const { harness } = here;
       harness.control('settings', { limitCap: 3 });
@@ -159,7 +159,7 @@ describe('a first page that upstream fails to return', () => {
   });
 });
 
-describe('a new message whose page upstream cannot return', () => {
+describe('a new or known message whose page upstream cannot return', () => {
   it.each([45, 3])(
     'does not prevent the detection of later messages at the end of an oldest-first list of %i messages',
     async (count) => {

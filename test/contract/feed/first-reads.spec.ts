@@ -13,7 +13,7 @@ async function pollAll(contactIds: readonly string[]): Promise<void> {
 }
 
 describe('the first read of the messages of a contact', () => {
-  it('emits none of 500 old messages', async () => {
+  it('emits no event for 500 old messages', async () => {
     const contactId = here.harness.createContact(NUMBER);
     here.createOldMessages(contactId, 500);
     await here.harness.sweep();
@@ -21,7 +21,7 @@ describe('the first read of the messages of a contact', () => {
     expect((await here.harness.store.contactState(ACCOUNT, contactId))?.storedMessages).toBe(500);
   });
 
-  it('emits, if 1,000 contacts are read for the first time, only the messages that arrive while these reads are in progress', async () => {
+  it('causes events only for messages that arrive while the first reads of 1,000 contacts are in progress', async () => {
     const { harness } = here;
     harness.control('contacts', { count: 1_000 });
     await harness.list.poll(ACCOUNT);
@@ -40,7 +40,7 @@ describe('the first read of the messages of a contact', () => {
   it.each([
     ['since the account was added, even if the first contact list is read five minutes later', 300_000, 1],
     ['in the last day if the account was added 900 days ago', 900 * DAY_MS, 2],
-  ])('emits only recent messages: those that arrived %s', async (_, addedAgoMs, expectedCount) => {
+  ])('emits events only for recent messages: those that arrived %s', async (_, addedAgoMs, expectedCount) => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     harness.createMessages(contactId, { timestamp: Date.now() - 2 * DAY_MS });
@@ -54,7 +54,7 @@ describe('the first read of the messages of a contact', () => {
     expect(await here.messageEvents()).toEqual(received([since, yesterday].slice(0, expectedCount)));
   });
 
-  it('emits no old message after the stored contact list was lost', async () => {
+  it('emits no event for an old message after the stored contact list was lost', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
@@ -69,7 +69,7 @@ describe('the first read of the messages of a contact', () => {
     expect(await here.messageEvents()).toEqual([]);
   });
 
-  it('emits only the messages of the last day if a new contact has messages of several years', async () => {
+  it('emits message events only for the messages of the last day if a new contact has messages of several years', async () => {
     const { harness } = here;
     await harness.sweep();
     const contactId = harness.createContact(NUMBER);
@@ -82,7 +82,7 @@ describe('the first read of the messages of a contact', () => {
     expect(await here.messageEvents()).toEqual(received([fresh ?? '']));
   });
 
-  it('emits the creation of a new contact and each message of the contact once', async () => {
+  it('emits contact.created for a new contact, and then one event for each message of the contact', async () => {
     const { harness } = here;
     await harness.sweep();
     const ids = harness.createMessages(harness.createContact(NUMBER), { count: 2 });
@@ -124,7 +124,7 @@ describe('the first read of the messages of a contact', () => {
     },
   );
 
-  it('emits no old message after Redis was emptied', async () => {
+  it('emits no event for an old message after Redis was emptied', async () => {
     const { harness } = here;
     harness.control('contacts', { count: 30 });
     await harness.list.poll(ACCOUNT);

@@ -274,7 +274,7 @@ describe('a worker', () => {
       [15, 15],
       [30, 130],
     ])(
-      'takes a new baseline and emits no old message if upstream replaced all %d messages of a contact by %d others',
+      'takes a new baseline and emits no event for an old message if upstream replaced all %d messages of a contact by %d others',
       async (before, after) => {
         const { harness } = here;
         harness.control('settings', { order });
@@ -291,7 +291,7 @@ describe('a worker', () => {
       },
     );
 
-    it('emits each message that arrives after all messages of a contact were deleted', async () => {
+    it('emits an event for each message that arrives after all messages of a contact were deleted', async () => {
       const { harness } = here;
       harness.control('settings', { order });
       const { contactId, ids } = await here.createKnownContact(30);
@@ -305,7 +305,7 @@ describe('a worker', () => {
 });
 
 describe('a new baseline that is taken because all messages were replaced', () => {
-  it('emits a message that arrived after the last read, even if the next reply of upstream takes 4 s', async () => {
+  it('emits message.received for a message that arrived after the last read, even if the next reply of upstream takes 4 s', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(30);
     harness.control('messages/delete', { ids });
@@ -329,7 +329,7 @@ describe('a new baseline that is taken because all messages were replaced', () =
     expect(await here.messageEvents()).toEqual(received(fresh));
   });
 
-  it('emits a message that arrived after the last read, even if upstream’s clock is 5 s behind and upstream answers 404 after the last page', async () => {
+  it('emits message.received for a message that arrived after the last read, even if upstream’s clock is 5 s behind and upstream answers 404 after the last page', async () => {
     const { harness } = here;
     harness.control('settings', { clockSkewMs: -5_000, missingPageStatus: 404 });
     const { contactId, ids } = await here.createKnownContact(30);
@@ -358,7 +358,7 @@ describe('in a list whose messages have no timestamps', () => {
     expect(await harness.eventTypes()).toEqual(['contact.resynced']);
   });
 
-  it('new messages are emitted if all messages are replaced by only a few others', async () => {
+  it('new messages cause events if only a few new messages replace all messages', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(30);
     harness.control('messages/delete', { ids });
@@ -370,7 +370,7 @@ describe('in a list whose messages have no timestamps', () => {
 });
 
 describe('after all messages of a contact were deleted at upstream,', () => {
-  it('every message that arrives before the deletions are confirmed is emitted once', async () => {
+  it('every message that arrives before message.deleted is emitted for the others causes one event', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(15);
     harness.control('messages/delete', { ids });
@@ -387,7 +387,7 @@ describe('after all messages of a contact were deleted at upstream,', () => {
 
 describe('two concurrent polls of one contact', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'emit each change once if the lease of the first poll expires during its read (order of messages: %s)',
+    'emit one event for each change if the lease of the first poll expires during its read (order of messages: %s)',
     async (order) => {
       const { harness } = here;
       harness.control('settings', { order });

@@ -127,7 +127,7 @@ describe('a message', () => {
     ['right-to-left text', '\u202bשלום عليكم\u202c'],
     ['an empty text', ''],
     ['control characters', 'a\u0000\u2028\r\n"\\'],
-  ])('is emitted once, with its exact text: %s', async (_, text) => {
+  ])('causes one event, with its exact text: %s', async (_, text) => {
     const { contactId } = await here.createKnownContact(1);
     here.harness.createMessages(contactId, { text });
     await here.harness.sweep();
@@ -147,7 +147,7 @@ describe('a message', () => {
   });
 
   it.each([{ message: null }, { message: null, attachments: [{ url: 'https://x/y.jpg' }] }])(
-    'without a text is emitted once, with its other fields: %j',
+    'without a text causes one event, with its other fields: %j',
     async (fields) => {
       const { contactId } = await here.createKnownContact(1);
       here.harness.createMessages(contactId, { fields });
@@ -170,7 +170,7 @@ describe('a page of messages', () => {
     'errorBody200',
     'resetBefore',
   ])(
-    'that cannot be read makes the poll fail, and the next poll emits all new messages: %j',
+    'that cannot be read makes the poll fail, and the next poll emits an event for every new message (fault: %j)',
     async (fault) => {
       const { harness } = here;
       harness.control('settings', { limitCap: 20 });
@@ -185,7 +185,7 @@ describe('a page of messages', () => {
   );
 
   it.each(['null', 'number', 'string', 'array', 'noId'])(
-    'with an unreadable element among its messages (%s) still yields all messages',
+    'with an unreadable element among its messages (%s) still yields an event for every new message',
     async (garbage) => {
       const { harness } = here;
       const { contactId } = await here.createKnownContact(5);

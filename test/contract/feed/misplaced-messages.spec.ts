@@ -30,7 +30,7 @@ async function pagesReadDuring(act: () => Promise<unknown>): Promise<number> {
 describe.each(['newestFirst', 'oldestFirst'] as const)(
   'if upstream sorts messages by arrival (%s), and a few messages did not arrive in the order of their timestamps,',
   (order) => {
-    it('a poll reads one page, and emits all new messages, even if they do not arrive in the order of their timestamps', async () => {
+    it('a poll reads one page, and emits an event for every new message, even if the messages do not arrive in the order of their timestamps', async () => {
       const { harness } = here;
       harness.control('settings', { order, sortBy: 'arrival' });
       const contactId = harness.createContact(NUMBER);

@@ -7,7 +7,7 @@ const MAX_REPLY_BYTES = 1024 * 1024;
 const here = new WithFeedHarness(MAX_REPLY_BYTES);
 
 describe.each(['newestFirst', 'oldestFirst'] as const)('a huge page of messages in order %s', (order) => {
-  it('causes no event if all its messages are oversized; once the page has a normal size again, new messages are emitted', async () => {
+  it('causes no event if all its messages are oversized; once the page has a normal size again, new messages cause events', async () => {
     const { harness } = here;
     harness.control('settings', { order });
     const { contactId } = await here.createKnownContact(3);

@@ -7,7 +7,7 @@ const here = new WithFeedHarness();
 describe.each(['newestFirst', 'oldestFirst', 'random'] as const)(
   'if upstream lists messages in the order %s,',
   (order) => {
-    it('a message that arrives between the reads of page 1 and page 2 is emitted once', async () => {
+    it('a message that arrives between the reads of page 1 and page 2 causes one event', async () => {
       const { harness } = here;
       harness.control('settings', { order });
       const { contactId } = await here.createKnownContact(15);
@@ -42,7 +42,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)(
       );
     });
 
-    it('all messages of a burst larger than a page are emitted, and sorted by timestamp unless upstream’s order is random', async () => {
+    it('every message of a burst larger than a page causes one event; the events are sorted by timestamp unless upstream’s order is random', async () => {
       const { harness } = here;
       harness.control('settings', { order });
       const { contactId } = await here.createKnownContact(20);
@@ -59,7 +59,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)(
       expect(inTime).toEqual(ids);
     });
 
-    it('a new message with an old timestamp is emitted at the next read of all pages', async () => {
+    it('a new message with an old timestamp causes an event at the next read of all pages', async () => {
       const { harness } = here;
       harness.control('settings', { order });
       const { contactId, ids } = await here.createKnownContact(75);
@@ -70,7 +70,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)(
       expect(await here.messageEvents()).toEqual(received([late ?? '']));
     });
 
-    it('messages with equal timestamps are all emitted, even if a poll runs between their arrivals', async () => {
+    it('each of several messages with equal timestamps causes one event, even if a poll runs between their arrivals', async () => {
       const { harness } = here;
       harness.control('settings', { order });
       const { contactId } = await here.createKnownContact(25);
@@ -88,7 +88,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)(
   },
 );
 
-it('new messages in an oldest-first list are emitted even if the same number of old messages is deleted', async () => {
+it('new messages in an oldest-first list cause events even if the same number of old messages is deleted', async () => {
   const { harness } = here;
   harness.control('settings', { order: 'oldestFirst' });
   const { contactId, ids } = await here.createKnownContact(41);
@@ -98,7 +98,7 @@ it('new messages in an oldest-first list are emitted even if the same number of 
   expect(await here.messageEvents()).toEqual(received(fresh));
 });
 
-it('a message that appears on two pages is emitted once, and a flag that is set only on the second page is emitted once too', async () => {
+it('a message that appears on two pages causes one message.sent, and a flag that is set only on the second page causes one message.delivered', async () => {
   const { harness } = here;
   const { contactId } = await here.createKnownContact(5);
   const ids = harness.createMessages(contactId, { direction: 'outbound', count: 25, intervalMs: 10 });
@@ -155,7 +155,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)(
 );
 
 describe('a read of all pages during which another worker commits the newest messages', () => {
-  it('emits no message twice, and misses no later change of a message', async () => {
+  it('emits no event twice, and misses no later change of a message', async () => {
     const { harness } = here;
     harness.control('settings', { limitCap: 20 });
     const { contactId } = await here.createKnownContact(25);

@@ -104,7 +104,7 @@ describe('a read of a contact', () => {
     expect(read.isLeaseRenewed).toBe(false);
   });
 
-  it('that finds the same page as the last read is not committed if another read of the contact was committed meanwhile', async () => {
+  it('that finds the same page as the last read is not committed if another read of the contact was committed, or Redis restarted, meanwhile', async () => {
     const { contactId } = await here.createKnownContact(5);
     const state = await here.harness.store.contactState(ACCOUNT, contactId);
     const commit = (version: number, redisRun: string): Promise<unknown> =>

@@ -353,7 +353,7 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await harness.store.overview(ACCOUNT)).toHaveProperty('suspectSince');
   });
 
-  it('a new contact in the first list that lacks many contacts is emitted, because one new contact does not replace the missing contacts', async () => {
+  it('a new contact in the first list that lacks many contacts causes contact.created, because one new contact does not replace the missing contacts', async () => {
     const { harness } = here;
     const ids = await account();
     harness.control('contacts/delete', { contactIds: ids.slice(0, 12) });
@@ -453,7 +453,7 @@ describe('a confirmation of deletions', () => {
     expect(await deletions()).toEqual({ contacts: 30, messages: 30 });
   });
 
-  it('removes the contact from those with suspect messages, and later polls do not add it again', async () => {
+  it('removes a contact from the contacts with suspect messages, and later polls do not add it again', async () => {
     const { harness } = here;
     const suspects = accountKeys(harness.prefix, ACCOUNT)('suspects');
     change('delete', 0, 30);

@@ -47,7 +47,7 @@ describe('attachment URLs whose signature differs at each read', () => {
     expect(await here.messageEvents()).toEqual([]);
   });
 
-  it('cause an update if the picture changes', async () => {
+  it('cause one message.updated if the picture changes', async () => {
     const { harness } = here;
     harness.control('settings', { signedAddresses: 'query' });
     const contactId = await withPictures(3);
