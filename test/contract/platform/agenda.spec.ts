@@ -239,7 +239,7 @@ describe.each([
     expect(rest.nextInMs).toBeLessThanOrEqual(LEASE_MS);
   });
 
-  it('spreads recurring tasks evenly over time, even if they are requested often', async () => {
+  it('spreads recurring tasks over their interval; a repeated request does not move a task', async () => {
     const times: number[] = [];
     for (let n = 0; n < 60; n += 1) {
       const alone = new RedisAgenda(redis, newId('req'), 'poll');

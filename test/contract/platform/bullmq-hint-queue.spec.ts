@@ -124,7 +124,7 @@ describe('a hint for workers', () => {
     await eventually('the last job ran', () => seen === 200);
   });
 
-  it('with a delay runs only after the delay, and hints for about the same time share a job', async () => {
+  it('with a delay causes a job that runs only after the delay; 20 hints for about the same time cause at most four jobs', async () => {
     const began = Date.now();
     let at = 0;
     for (let i = 0; i < 20; i += 1) await hints.add([hint('a')], 400);

@@ -119,7 +119,7 @@ describe("the estimate of Redis' time", () => {
     await eventually('the clock is measured', async () => (await offMs()) < 1_000);
   });
 
-  it('is right as soon as the connection leads to another server; if the clock of that server is behind the clock of the former server, this is logged', async () => {
+  it('becomes right soon after the connection leads to another server; if the clock of that server is behind the clock of the former server, this is logged', async () => {
     await clock.start();
     // The former server's clock was ahead by 20 minutes.
     const time = await readRedisTime(redis, KEY);

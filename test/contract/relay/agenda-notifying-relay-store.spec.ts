@@ -64,7 +64,7 @@ async function apply(record: SendRecord, change: Omit<StateChange, 'state'>): Pr
 }
 
 describe('the check for due lanes', () => {
-  it('is scheduled before scheduled sends are moved to their lanes, because the worker may die right afterwards', async () => {
+  it('is scheduled when scheduled sends are moved to their lanes, because the worker may die right afterwards', async () => {
     const order = { id: newId('snd'), phoneNumber: '+15551234567', type: 'text', message: 'Hi' };
     await store.insert(ACCOUNT, { ...order, sendAt: Date.now() - 1 });
     announced = [];
@@ -72,7 +72,7 @@ describe('the check for due lanes', () => {
     expect(announced).toEqual([['reconcile', expect.any(Number)]]);
   });
 
-  it('is scheduled before a send is queued again for a resend', async () => {
+  it('is scheduled when a send is queued again for a resend', async () => {
     const failed = await apply(await apply(await insert(), { transition: 'fenced' }), {
       transition: 'refused',
     });
@@ -87,7 +87,7 @@ describe('the check for the next send of a lane', () => {
     ['is cancelled', { transition: 'cancelled' }],
     ['expires', { transition: 'expired' }],
     ['is found by a poll', { transition: 'found', claim: CLAIM }],
-  ] as const)('is scheduled at once if the previous send %s', async (_, change) => {
+  ] as const)('is scheduled for 100 ms later if the previous send %s', async (_, change) => {
     const first = await insert();
     await insert();
     announced = [];

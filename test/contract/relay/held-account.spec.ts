@@ -203,7 +203,7 @@ describe('sends while upstream answers the requests of an account with errors', 
     expect((await find(id)).status).toBe('queued');
   });
 
-  it('are attempted at growing intervals if upstream answers only POSTs with 500, which limits the number of events and ambiguous sends', async () => {
+  it('are attempted at growing intervals if upstream answers every POST with 500 and all other requests normally, which limits the number of events and ambiguous sends', async () => {
     harness.control('faults', {
       match: { method: 'POST' },
       fault: { kind: 'status', status: 500 },

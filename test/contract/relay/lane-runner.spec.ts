@@ -235,7 +235,7 @@ describe('retention of sends', () => {
 });
 
 describe('many kinds of faults at once', () => {
-  it('cause no duplicate message, and every send becomes accepted, sent or unknown', async () => {
+  it('cause no duplicate or reordered message, and every send becomes accepted, sent or unknown', async () => {
     const kinds = [
       'timeoutAfter',
       'resetBefore',
