@@ -365,7 +365,7 @@ describe('storing a new send', () => {
     expect(await redis.pexpiretime(name)).toBe(sendAt + WEEK_MS);
   });
 
-  it('with a sendAt keeps the send out of its lane until that time', async () => {
+  it('with a future sendAt keeps the send out of its lane; with a past sendAt, the send is queued at once', async () => {
     const { id } = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });
     expect((await intake.find(ACCOUNT, id))?.status).toBe('scheduled');
     expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
@@ -733,7 +733,7 @@ describe('the list of sends', () => {
     return ids;
   };
 
-  it('with a condition of the caller reveals nothing about other sends: a page has a cursor only if another matching send follows, and the cursor is the position of the last send of the page', async () => {
+  it('with a predicate of the caller reveals nothing about other sends: a page has a cursor only if another matching send follows, and the cursor is the position of the last send of the page', async () => {
     const own: string[] = [];
     for (let i = 0; i < 12; i += 1) {
       const { order: one } = await insert({ reference: i % 3 === 0 ? 'own' : 'other' });
@@ -753,7 +753,7 @@ describe('the list of sends', () => {
     expect(last.next).toBeUndefined();
   });
 
-  it('with a condition of the caller examines at most 500 sends for a page', async () => {
+  it('with a predicate of the caller examines at most 500 sends for a page', async () => {
     const { order: oldest } = await insert();
     for (let i = 0; i < 600; i += 1) await store.insert(ACCOUNT, order());
     let examined = 0;

@@ -670,7 +670,7 @@ describe('a read', () => {
     ['gzip', deflateSync],
     ['br', gzipSync],
   ])(
-    'or a send whose reply is not valid %s fails as unreadable, not as a broken connection',
+    'whose reply is not valid %s fails as unreadable, not as a broken connection, and so does a send',
     async (encoding, compress) => {
       let status = 200;
       const to = await serve((request, response) => {
@@ -712,7 +712,7 @@ describe('a read', () => {
     ['with a length', { 'content-length': cutOff.length }, cutOff, 'UpstreamReplyUnreadableError'],
     ['without a body', { 'content-length': 0 }, Buffer.alloc(0), 'UpstreamReplyUnreadableError'],
   ])(
-    'or a send with a truncated compressed reply fails as a broken connection only if nothing but the end of the connection marks the end of the reply: reply %s',
+    'with a truncated compressed reply fails as a broken connection only if nothing but the end of the connection marks the end of the reply, and so does a send (reply %s)',
     async (_, headers, body, name) => {
       let status = 200;
       const to = await serve((request, response) => {

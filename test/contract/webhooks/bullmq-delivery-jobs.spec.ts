@@ -66,7 +66,7 @@ describe('a hint for workers', () => {
     });
   });
 
-  it('that is repeated within a second creates only one job per webhook', async () => {
+  it('that is marked as recurring creates at most one job per second for each webhook, however often the hint is added', async () => {
     const began = Date.now();
     for (let i = 0; i < 20; i++) await jobs.remind('a', ['whk_1', 'whk_2']);
     const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
@@ -75,7 +75,7 @@ describe('a hint for workers', () => {
     expect(waiting).toBeLessThanOrEqual(2 * seconds);
   });
 
-  it('with a delay causes a job that runs only after the delay; hints for about the same time cause only one job', async () => {
+  it('with a delay causes a job that runs only after the delay; 20 hints for about the same time cause at most four jobs', async () => {
     let runs = 0;
     const began = Date.now();
     for (let i = 0; i < 20; i++) await jobs.wake('a', ['whk_1'], 500);
