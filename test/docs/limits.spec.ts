@@ -72,6 +72,6 @@ it.each([
   ],
   ['replies of receivers', `The headers of a reply may have ${kilobytes(MAX_HEADER_BYTES)} KB`],
   ['replays', `A range of more than ${count(MAX_REPLAYED_EVENTS)} events gets 400`],
-])('the API guide names the limits of the code (%s)', (_, phrase) => {
+])('the API guide states the limits that the product enforces (%s)', (_, phrase) => {
   expect(read('docs/api-guide.md')).toContain(phrase);
 });

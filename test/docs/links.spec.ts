@@ -15,7 +15,7 @@ function faultOf(page: string, link: string): string | undefined {
 }
 
 describe.each(PAGES)('%s', (page) => {
-  it('contains no broken link', () => {
+  it('contains no broken link to a file or heading of the repository', () => {
     const faults = localLinks(read(page)).map((link) => faultOf(page, link));
     expect(faults.filter((fault) => fault !== undefined)).toEqual([]);
   });

@@ -335,7 +335,7 @@ describe('a webhook that is paused by a Retry-After', () => {
     expect(await pausedUntil(paused.id)).toBeUndefined();
   });
 
-  it('gets its next delivery at once when a request sets only `enabled` to true; no other change ends the pause', async () => {
+  it('gets its next delivery at once when a request sets only `enabled` to true, but not when a request changes `description`', async () => {
     const paused = await ByHand.of(2);
     await paused.settle(await paused.claim(1), 'slower', { pauseMs: hour });
     await on.harness.endpoints.change(ACCOUNT, paused.id, { description: 'x', maxConcurrency: 5 });

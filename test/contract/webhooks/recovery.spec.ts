@@ -157,7 +157,7 @@ describe('a successful delivery to a webhook that was failing', () => {
     expect(await claim(id)).toHaveLength(MAX_PER_SUCCESS);
   });
 
-  it('makes no delivery due early only because the webhook was disabled and enabled during an outage', async () => {
+  it('makes no waiting delivery due if the webhook was disabled and enabled again during the outage and has since failed for only a short time', async () => {
     const id = await failing(1);
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });
     await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
