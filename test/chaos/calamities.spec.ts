@@ -40,7 +40,7 @@ function print(title: string, counts: object): void {
 
 const secondsSince = (began: number): number => Math.round((performance.now() - began) / 1_000);
 
-describe('while Redis fails over twice and is full for a minute, one worker has a wrong clock, and ten workers are suspended in turn,', () => {
+describe('while Redis fails over twice and is full for a minute, one worker has a wrong clock, and ten workers are suspended for a minute each,', () => {
   it('no stored send is lost, duplicated, reordered or left unfinished', async () => {
     const running = await RelayTrial.start(await startTestPair(), SENDS);
     trial = running;

@@ -110,7 +110,7 @@ async function requireAlerts(
     ]);
   });
 
-  it('compare the memory of a Redis with its own limit', async () => {
+  it('compare the memory of each Redis with its own limit', async () => {
     const memory = (name: string, installation: string, bytes: number): InputSeries => ({
       series: `tidings_redis_memory_${name}_bytes{instance="a:3000",installation="${installation}"}`,
       values: `${bytes}x10`,
@@ -129,7 +129,7 @@ async function requireAlerts(
     ]);
   });
 
-  it('report that most polls fail, although a few succeed', async () => {
+  it('report that polls fail only if more than half of the polls fail', async () => {
     const series = (failed: number, done: number): InputSeries[] =>
       Object.entries({ failed, postponed: 1, done }).map(([result, aMinute]) => ({
         series: `tidings_polls_total{instance="a:3001",kind="head",result="${result}"}`,

@@ -123,7 +123,7 @@ describe('a send whose POST fails', () => {
   });
 
   it.each(FAULTS)(
-    'is sent at most once and ends in the correct status (fault: %s)',
+    'is sent at most once and ends in the status that fits the fault (fault: %s)',
     async (name, _, status, attempts) => {
       const { id = '', number = '' } = sends.get(name) ?? {};
       const send = await untilStatus(product, id, status, 60_000);

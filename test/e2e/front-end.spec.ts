@@ -147,7 +147,7 @@ withChromium('on two pages of a real browser,', () => {
     [...document.querySelectorAll('#timeline li')].filter((li) => li.textContent.includes('${text}'))
       .map((li) => li.querySelector('small').textContent.split(' · ')[1]).join()`;
 
-  it(`the example front end shows a message at most ${PROMPT_MS} ms after the message was typed on the phone page`, async () => {
+  it(`the example front end shows a message at most ${PROMPT_MS} ms after the message was typed on the phone page of the simulator`, async () => {
     await makeContact('Ada', '+15552220001');
     await withTwoPages(address, async (pages, context) => {
       await openConversation(pages[0], 'Ada');

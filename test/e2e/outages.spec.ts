@@ -133,7 +133,7 @@ describe('the product under faults of upstream or of its own processes:', () => 
     healthy = running;
   });
 
-  it('while upstream returns the contact list but no messages, each outage lasts longer than the one before, so that few events are emitted', async () => {
+  it('while upstream returns the contact list but fails every read of messages, each outage lasts longer than the one before, so that few events are emitted', async () => {
     product = await Product.start();
     const running = product;
     const { contacts } = await running.simulate<{ contacts: { id: string }[] }>('contacts', { count: 40 });
@@ -172,7 +172,7 @@ describe('the product under faults of upstream or of its own processes:', () => 
     expect(Number(failures)).toBeGreaterThan(10);
   });
 
-  it('if a worker is killed during its reads, another worker takes over and emits a new inbound message within half a minute', async () => {
+  it('if a worker is killed during its reads, another worker takes over and emits message.received for a new inbound message within half a minute', async () => {
     const running = await healthyProduct();
     const first = running.worker;
     // Every read and every POST hangs, so the first worker dies in the middle of its work.

@@ -78,7 +78,7 @@ withChromium('in a real browser,', () => {
     );
   });
 
-  it('the phone page keeps a half-written or failed message with its contact', async () => {
+  it('the phone page of the simulator keeps a half-written or failed message with its contact', async () => {
     for (const phoneNumber of ['+14155550188', '+14155550189'])
       await product.simulate('contacts', { phoneNumber });
     await withBrowser(browser ?? '', async (context) => {
@@ -111,7 +111,7 @@ withChromium('in a real browser,', () => {
     });
   });
 
-  it('the phone page shows the newest 200 messages, and the number of earlier ones', async () => {
+  it('the phone page of the simulator shows the newest 200 messages, and the number of earlier ones', async () => {
     const phoneNumber = '+14155550168';
     await product.simulate('messages', { phoneNumber, count: 201 });
     await withBrowser(browser ?? '', async (context) => {
@@ -125,7 +125,7 @@ withChromium('in a real browser,', () => {
     });
   });
 
-  it('the row of a contact on the phone page stays the same element when contacts change, so that no click is lost', async () => {
+  it('the row of a contact on the phone page of the simulator stays the same element when contacts change, so that no click is lost', async () => {
     const [idle, busy] = ['+14155550178', '+14155550179'];
     for (const phoneNumber of [busy, idle]) {
       await product.simulate('contacts', { phoneNumber });

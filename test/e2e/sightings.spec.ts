@@ -127,7 +127,7 @@ describe('a send is bound to its message', () => {
     ]);
   });
 
-  it('if someone types the same text on the phone of the account: no duplicate is sent, both messages are emitted, and one of them is bound to the send', async () => {
+  it('if someone types the same text on the phone of the account: no duplicate is sent, message.sent is emitted for both messages, and one of them is bound to the send', async () => {
     const phoneNumber = NUMBERS.owner;
     await product.simulate('messages', { direction: 'outbound', phoneNumber, text: 'Hello' });
     const id = await post({ phoneNumber, message: TEXT });
@@ -151,7 +151,7 @@ describe('a send is bound to its message', () => {
     expect(await sendEvents(id)).toEqual(['send.accepted', 'send.sent']);
   });
 
-  it('if text and file appear as two messages: the send is bound to the text, and both messages are emitted', async () => {
+  it('if text and file appear as two messages: the send is bound to the text, and message.sent is emitted for both messages', async () => {
     const phoneNumber = NUMBERS.split;
     const id = await post({ phoneNumber, message: TEXT, fileUrl: FILE_URL });
     const send = await until(id, 'delivered');

@@ -70,7 +70,7 @@ afterAll(async () => {
   await Promise.all([large[Symbol.asyncDispose](), small[Symbol.asyncDispose]()]);
 }, 120_000);
 
-it(`${WEBHOOKS} webhooks with the largest allowed filters make the deliveries of another account at most 20 % slower than a single webhook does`, async () => {
+it(`${WEBHOOKS} webhooks with the largest allowed filters make the 99th percentile of the delivery latency of another account at most 20 % higher than a single webhook does`, async () => {
   // The first events are not measured, because the processes are cold.
   for (const neighbour of [LARGE, SMALL]) await measureLatencies(neighbour);
   const found = { small: [] as number[], large: [] as number[] };

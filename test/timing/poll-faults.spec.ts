@@ -56,7 +56,7 @@ const PLANS: [string, Omit<FaultPlan, 'seed'>][] = [
 
 describe('the polls of 100 contacts at 20 requests per second', () => {
   it.each(PLANS)(
-    'read every contact in time, read no contact twice at the same time, and report every message once, while %s',
+    'read every contact within twice the maximum poll interval, read no contact twice at the same time, and report every message once, while %s',
     async (what, plan) => {
       const { overlaps, ...outcome } = await runPollFaultTrial({ ...plan, seed });
       const print = { seed, overlaps: overlaps.slice(0, 5), ...outcome };

@@ -161,7 +161,7 @@ describe('a contact that is missing from the contact list', () => {
     return new ContactListPoller(harness.store, source, 0).poll(ACCOUNT);
   };
 
-  it('is not emitted as deleted while the list has a new unreadable element, which may be the contact', async () => {
+  it('is not reported as deleted while the list has a new unreadable element, which may be the contact', async () => {
     const id = harness.createContact('+15551234567');
     await readWithUnreadable(1);
     harness.control('contacts/delete', { contactId: id });
@@ -178,7 +178,7 @@ describe('a contact that is missing from the contact list', () => {
     }
   });
 
-  it('is emitted as deleted, unless an unreadable element appeared in the list when the contact vanished', async () => {
+  it('is reported as deleted, unless an unreadable element appeared in the list when the contact vanished', async () => {
     const [unreadable, early, late] = ['1', '2', '3'].map((n) => harness.createContact(`+1555123456${n}`));
     await readWithUnreadable(0);
     harness.control('contacts/delete', { contactId: early });

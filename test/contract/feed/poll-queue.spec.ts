@@ -279,7 +279,7 @@ describe('the lease of a claimed contact', () => {
   });
 
   it.each(['head', 'deep'] as const)(
-    'stays ended if a renewal arrives after the end of the claim, so that the contact is polled when it is due (%s)',
+    'stays ended if a renewal arrives after the end of the claim, so that the contact is polled when it is due (kind of poll: %s)',
     async (kind) => {
       const set = kind === 'head' ? 'due' : 'deep';
       await schedule(set, 'c', -100);

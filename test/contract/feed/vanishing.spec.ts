@@ -27,7 +27,7 @@ describe('a missing message', () => {
     { order: 'newestFirst', missingPageStatus: 404 },
     { order: 'oldestFirst', missingPageStatus: 416 },
   ])(
-    'is emitted as deleted, with its last content if the event log has that content, else only with its id (simulator settings: %j)',
+    'is reported as deleted, with its last content if the event log has that content, else only with its id (simulator settings: %j)',
     async (settings) => {
       const { harness } = here;
       harness.control('settings', settings);
@@ -95,7 +95,7 @@ describe('a missing message', () => {
     },
   );
 
-  it('is emitted as deleted only after two reads without the message, at least a minute apart', async () => {
+  it('is reported as deleted only after two reads without the message, at least a minute apart', async () => {
     const { contactId, ids } = await here.createKnownContact(25);
     here.harness.control('messages/delete', { id: ids[20] });
     for (let reads = 0; reads < 4; reads += 1) await here.readAll(contactId);
@@ -104,7 +104,7 @@ describe('a missing message', () => {
     expect(state?.pollState.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
   });
 
-  it('is not emitted as deleted by a read that began less than a minute after the first read without the message', async () => {
+  it('is not reported as deleted by a read that began less than a minute after the first read without the message', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(25);
     harness.control('messages/delete', { id: ids[20] });
@@ -141,7 +141,7 @@ describe('a missing message', () => {
 });
 
 describe('one of the newest messages that is deleted just before older messages are checked for changed flags', () => {
-  it('is emitted as deleted by the polls of the next minutes, without a sweep', async () => {
+  it('is reported as deleted by the polls of the next minutes, without a sweep', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(30);
     const timestamp = Date.now() - DAY_MS;
@@ -166,7 +166,7 @@ describe('one of the newest messages that is deleted just before older messages 
 });
 
 describe('a missing contact', () => {
-  it('is emitted as deleted only by a read of the contact list at least the minimum time after the end of the first read without the contact', async () => {
+  it('is reported as deleted only by a read of the contact list at least the minimum time after the end of the first read without the contact', async () => {
     const { harness } = here;
     const absenceMs = 400;
     const contactId = harness.createContact(NUMBER);
@@ -187,7 +187,7 @@ describe('a missing contact', () => {
     };
     const slow = new ContactListPoller(harness.store, source, absenceMs);
     await slow.poll(ACCOUNT);
-    await eventually('the contact is emitted as deleted', async () => {
+    await eventually('the contact is reported as deleted', async () => {
       await slow.poll(ACCOUNT);
       return (await typesOf()).includes('contact.deleted');
     });
@@ -218,7 +218,7 @@ describe('a missing contact', () => {
     expect(await here.messageEvents()).toEqual(received([before ?? '', fresh ?? '']));
   });
 
-  it('is emitted as deleted only after two contact lists without the contact, at least a minute apart', async () => {
+  it('is reported as deleted only after two contact lists without the contact, at least a minute apart', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     await harness.sweep();
@@ -229,7 +229,7 @@ describe('a missing contact', () => {
     expect(await typesOf()).toEqual([]);
   });
 
-  it('that returns with a new id counts as a new contact, but its old messages are not emitted', async () => {
+  it('that returns with a new id counts as a new contact, but its old messages cause no event', async () => {
     const { harness } = here;
     const contactId = harness.createContact(NUMBER);
     here.createOldMessages(contactId, 5);
@@ -258,7 +258,7 @@ describe('during an outage that looks like an empty account,', () => {
   }
 
   it.each([true, 'contacts', 'messages'] as const)(
-    'nothing is emitted as deleted, and account.suspect is emitted once (simulator setting outage: %s)',
+    'nothing is reported as deleted, and account.suspect is emitted once (simulator setting outage: %s)',
     async (outage) => {
       const { harness } = here;
       const ids = await account();
@@ -280,7 +280,7 @@ describe('during an outage that looks like an empty account,', () => {
     },
   );
 
-  it('no message is emitted as deleted until messages of another contact show that the outage is over', async () => {
+  it('no message is reported as deleted until messages of another contact show that the outage is over', async () => {
     const { harness } = here;
     const [first = '', second = '', third = ''] = ['+15551230001', '+15551230002', '+15551230003'].map(
       (number) => harness.createContact(number),
@@ -302,7 +302,7 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await here.messageEvents()).toEqual(gone.map((id) => `message.deleted ${id}`).sort());
   });
 
-  it('messages of a new contact are not lost, but emitted after the outage', async () => {
+  it('messages of a new contact are not lost: they cause message.received after the outage', async () => {
     const { harness } = here;
     await account();
     harness.control('settings', { outage: true, clockSkewMs: 2 * DAY_MS });
@@ -340,7 +340,7 @@ describe('during an outage that looks like an empty account,', () => {
     expect(await harness.store.overview(ACCOUNT)).not.toHaveProperty('suspectSince');
   });
 
-  it('a new contact and its first messages are emitted although the account stays suspect', async () => {
+  it('a new contact causes contact.created, and its first messages cause message.received, although the account stays suspect', async () => {
     const { harness } = here;
     const ids = await account();
     harness.control('contacts/delete', { contactIds: ids.slice(0, 12) });
@@ -368,7 +368,7 @@ describe('during an outage that looks like an empty account,', () => {
     ['less than a minute', 32_000],
     ['more than a minute', MIN_ABSENCE_UNTIL_DELETED_MS + 2_000],
   ])(
-    'contacts and messages that are still missing when most have returned are emitted as deleted only after another minute (time between two reads: %s)',
+    'contacts and messages that are still missing when most have returned are reported as deleted only after another minute (time between two reads: %s)',
     async (_, betweenMs) => {
       const { harness } = here;
       const ids = await account();

@@ -158,7 +158,7 @@ describe('a send', () => {
     expect(await sendEvents()).toEqual(['send.failed', 'send.accepted']);
   });
 
-  it('that is not relayed in time expires, and the lane continues', async () => {
+  it('that is not relayed before its expiresAt or within the maximum age expires, and the lane continues', async () => {
     const expiresAt = Date.now() + 1;
     const id = await accept({ message: 'late', expiresAt });
     const next = await accept();

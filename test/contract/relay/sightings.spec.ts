@@ -102,7 +102,7 @@ describe('several messages that may belong to one send', () => {
     expect(posts()).toBe(1);
   });
 
-  it('are all emitted, one of them with the id of the send, if upstream accepted the send', async () => {
+  it('all cause message.sent, which has the id of the send for only one of them, if upstream accepted the send', async () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
     write('Hi');
