@@ -91,7 +91,7 @@ async function runUntil(signal: AbortSignal, ...parameters: string[]): Promise<R
   return lines;
 }
 
-describe('a group of commands, which lists by default,', () => {
+describe('a group of commands, whose default command is `list`,', () => {
   const GROUPS = ['sends', 'contacts', 'events', 'webhooks', 'deliveries', 'keys', 'accounts', 'profiles'];
   /** Prints the help of a command, and returns the options in it. */
   const optionsOf = async (...command: string[]): Promise<string[]> => {
@@ -99,7 +99,7 @@ describe('a group of commands, which lists by default,', () => {
     return printed.stdout.match(/^ +(-\w, )?--[\w-]+/gm) ?? [];
   };
 
-  it.each(GROUPS)('shows the options of the command list in its help: %s', async (group) => {
+  it.each(GROUPS)('shows the options of `list` in its help: %s', async (group) => {
     const options = await optionsOf(group, 'list');
     expect(options.length).toBeGreaterThan(0);
     expect(await optionsOf(group)).toEqual(options);
@@ -113,7 +113,7 @@ describe('a group of commands, which lists by default,', () => {
     expect(requests).toEqual([]);
   });
 
-  it('passes its options on to the command list', async () => {
+  it('passes its options on to `list`', async () => {
     answer = (_, response) => response.end('{"sends":[],"next":null}');
     await run('sends', '--status', 'failed');
     await run('--json', 'sends', 'list', '--status', 'failed');
@@ -128,7 +128,7 @@ describe('the completion of a shell', () => {
     [['events', '--fo'], '--follow'],
     [['send', '--js'], '--json'],
     [['sends', 'show', '--pro'], '--profile'],
-  ])('offers the options of the command list, and the global options: %j', async (typed, option) => {
+  ])('offers the options of a command, the options of `list` after a group of commands, and the global options: %j', async (typed, option) => {
     const log = jest.spyOn(console, 'log').mockReturnValue();
     try {
       await run('complete', '--', ...typed);
@@ -161,7 +161,7 @@ describe('the command send', () => {
     expect(requests).toEqual([]);
   });
 
-  it('says how to send a text that begins with a hyphen, which looks like an option', async () => {
+  it('sends a text that begins with a hyphen if the text comes after --, and otherwise says that it must', async () => {
     await expect(run('send', '+15551230001', '-5 degrees')).rejects.toThrow('unknown option');
     expect(printed.stderr).toContain('begins with a hyphen comes last, after --');
     await run('send', '+15551230001', '--reference', 'r', '--', '-5 degrees');
@@ -206,7 +206,7 @@ describe('the command doctor', () => {
   });
 });
 
-describe('the command login without a terminal and without --url', () => {
+describe('the command login without a terminal', () => {
   let folder: string;
 
   beforeEach(async () => {
@@ -220,7 +220,7 @@ describe('the command login without a terminal and without --url', () => {
   const key = async (profile: string): Promise<string | undefined> =>
     (await ProfileStore.ofUser(environment).read()).profiles[profile]?.apiKey;
 
-  it('sends the key to the stored address of the profile', async () => {
+  it('sends the key to the stored address of the profile if --url is absent', async () => {
     await ProfileStore.ofUser(environment).save('staging', { url: urlOfServer(), apiKey: 'tk_old' });
     environment['TIDINGS_CHECKOUT_URL'] = 'http://127.0.0.1:9';
     await run('--profile', 'staging', 'login');
@@ -228,7 +228,7 @@ describe('the command login without a terminal and without --url', () => {
     expect(await key('staging')).toBe('tk_new');
   });
 
-  it('rejects an invalid profile name before it asks for the key or makes a request', async () => {
+  it('rejects an invalid profile name before it reads the key or makes a request', async () => {
     stdin = new Readable({ read: () => undefined });
     await expect(run('--profile', 'a/b', '--url', urlOfServer(), 'login')).rejects.toThrow(
       'a profile name has',
@@ -236,7 +236,7 @@ describe('the command login without a terminal and without --url', () => {
     expect(requests).toEqual([]);
   });
 
-  it('sends the key of a new profile to the gateway that npm start runs', async () => {
+  it('sends the key of a new profile to the gateway that npm start runs if --url is absent', async () => {
     environment['TIDINGS_CHECKOUT_URL'] = urlOfServer();
     await run('login');
     expect(requests).toMatchObject([{ path: '/v1/caller' }]);
@@ -285,7 +285,7 @@ describe('a command with --json', () => {
     });
   });
 
-  it('prints the new signing secret to standard error and the events to standard output if the command is listen', async () => {
+  it('prints the new signing secret and the last cursor to standard error, not to standard output, if the command is listen', async () => {
     const interrupt = new AbortController();
     answer = ({ url = '' }, response) => {
       if (url.includes('/stream')) interrupt.abort(new Error('interrupted'));
@@ -307,7 +307,7 @@ describe('a command that follows events', () => {
   const forward = ['listen', '--forward', 'http://127.0.0.1:9/'];
 
   it.each([[['events', '--follow']], [forward]])(
-    '%j fails at once if the gateway does not answer',
+    '%j fails, and opens no stream, if the gateway does not answer at the start',
     async (parameters) => {
       answer = (_, response) => response.destroy();
       await expect(run(...parameters)).rejects.toThrow(TidingsConnectionError);
@@ -342,7 +342,7 @@ describe('the list of webhooks', () => {
   });
 });
 
-describe('a command whose address is that of another service', () => {
+describe('a command that gets an answer from another service instead of a gateway', () => {
   it.each([
     [['sends'], '{}'],
     [['deliveries'], '[]'],
@@ -388,7 +388,7 @@ describe('the command listen', () => {
   it.each([
     ['http://user:pw@127.0.0.1:9/', '15', 'must not contain a user name or password'],
     ['http://127.0.0.1:9/', '301', 'a whole number from 1 to 300'],
-  ])('makes no request for --forward %s --timeout %s', async (url, seconds, reason) => {
+  ])('rejects invalid options without a request: --forward %s --timeout %s', async (url, seconds, reason) => {
     await expect(run('listen', '--forward', url, '--timeout', seconds)).rejects.toThrow(reason);
     expect(requests).toEqual([]);
   });
@@ -434,7 +434,7 @@ describe('the command trigger', () => {
     expect((await trigger(event, '--contact', 'con_1')).stdout.trim().endsWith(when)).toBe(true);
   });
 
-  it('names the field that the simulator rejects only once', async () => {
+  it('names a field that the simulator rejects once, not twice', async () => {
     const message = 'phoneNumber +15551 already belongs to a contact';
     answer = (_, response) => response.writeHead(400).end(JSON.stringify({ field: 'phoneNumber', message }));
     await expect(trigger('contact.created', '--phone-number', '+15551')).rejects.toThrow(
@@ -473,7 +473,7 @@ describe('a command that deletes or revokes', () => {
   );
 
   it.each(COMMANDS.map(([group, command]) => [group, command] as const))(
-    'asks for no confirmation in a script, or with --yes: %s %s',
+    'asks for no confirmation in a script, with --yes, or with --json: %s %s',
     async (group, command) => {
       stdin = Readable.from([]);
       await run(group, command, 'id_1');
@@ -508,7 +508,7 @@ describe('the scopes of a new API key', () => {
 
 describe('a command that the user ends with Ctrl-C', () => {
   it.each([[['retry', 'dlv_0', 'dlv_1']], [['--json', 'retry', 'dlv_0', 'dlv_1']]])(
-    'makes no further request, and prints no error for each delivery: %j',
+    'makes no further request, and prints no error for any delivery: %j',
     async (parameters) => {
       const interrupt = new AbortController();
       answer = () => {
@@ -532,7 +532,7 @@ describe('a command that the user ends with Ctrl-C', () => {
 describe('the command status --watch', () => {
   const watch = ['--json', 'status', '--watch', '--interval', '1'];
 
-  it('continues after a remark if the gateway does not answer', async () => {
+  it('prints a remark and continues if the gateway does not answer for some time', async () => {
     const interrupt = new AbortController();
     let shown = 0;
     answer = (_, response) => {

@@ -27,7 +27,7 @@ it.each([
   [404, 'a free port'],
   [200, 'a free port'],
 ])(
-  'An answer with status %d that does not come from a gateway is reported with this status.',
+  'An answer with status %d that does not come from a gateway is reported with this status and a remedy: %s.',
   async (status, remedy) => {
     const found = await check((_, response) => response.writeHead(status).end('<h1>Sorry</h1>'));
     expect(found).toMatchObject([

@@ -9,7 +9,7 @@ function outputTo(written: string[], { isJson = false } = {}): Output {
 }
 
 describe('a time given as an option', () => {
-  it('is an ISO 8601 time, a date, or an age such as 24h; any other text is rejected', () => {
+  it('is a time with its time zone, a date, or an age such as 24h; any other text is rejected', () => {
     const now = Date.UTC(2026, 0, 2);
     for (const text of [
       ...['2026-01-01T00:00:00Z', '2026-01-01T00:00Z', '2026-01-01T01:00:00.000+01:00', '2026-01-01'],

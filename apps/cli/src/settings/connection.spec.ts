@@ -60,7 +60,7 @@ describe('the connection of a command to a gateway', () => {
     );
   });
 
-  it('is the gateway that npm start runs again after the current profile is removed, even if other profiles are stored', async () => {
+  it('leads to the gateway that npm start runs if the current profile was removed, even if other profiles are stored', async () => {
     const local = { TIDINGS_CHECKOUT_KEY: 'tk_local', TIDINGS_CHECKOUT_URL: 'http://127.0.0.1:3000' };
     for (const name of ['default', 'prod', 'staging']) await store.save(name, MAIN);
     await store.remove('prod');
@@ -69,7 +69,7 @@ describe('the connection of a command to a gateway', () => {
     expect(await findConnection({}, local, store)).toMatchObject({ apiKey: 'tk_local' });
   });
 
-  it('does not read the profiles if TIDINGS_URL and TIDINGS_API_KEY are set and no profile is named, so an unreadable file does not matter', async () => {
+  it('does not read the profiles if TIDINGS_URL and TIDINGS_API_KEY are set and no profile is named, so a file that would be rejected does not matter', async () => {
     const environment = { TIDINGS_URL: MAIN.url, TIDINGS_API_KEY: MAIN.apiKey };
     await store.save('main', { url: 'https://elsewhere.example', apiKey: 'tk_other' });
     await chmod(store.path, 0o644);
@@ -110,7 +110,7 @@ describe('the file with the profiles of the command line', () => {
     expect(await readdir(folder)).toEqual(['profiles.json']);
   });
 
-  it('says which file to delete if a command that ended unexpectedly left its lock', async () => {
+  it('cannot be changed while a lock file of another command exists, and the error says when to delete the lock file', async () => {
     const impatient = new ProfileStore(store.path, 1);
     await writeFile(`${store.path}.lock`, '');
     await expect(impatient.save('main', MAIN)).rejects.toThrow(

@@ -19,7 +19,7 @@ it('a change of an account contains only the settings that the user changed', ()
   });
 });
 
-it('an emptied number of requests per second is a fault in an account, and means the default in a new one', () => {
+it('an empty number of requests per second is a fault in an existing account, and means the default in a new account', () => {
   const before = draftOf(ACCOUNT);
   expect(faultsOf(before, { ...before, requestsPerSecond: '' })).toEqual({
     requestsPerSecond: 'Enter a number.',

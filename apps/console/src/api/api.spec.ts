@@ -37,7 +37,7 @@ it('the console reads why the gateway is not available, although the gateway ans
   expect(await api.get('/health/ready')).toEqual(readiness);
 });
 
-it('any other answer with status 503 is an error', async () => {
+it('an answer with status 503 that does not contain the readiness is an error', async () => {
   for (const body of ['{"code":"unavailable"}', '<html></html>', 'null']) {
     // The client does not retry, because the wait in `Retry-After` is longer than its maximum.
     answer = () => new Response(body, { status: 503, headers: { 'Retry-After': '600' } });

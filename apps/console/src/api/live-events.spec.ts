@@ -104,7 +104,7 @@ describe('the live events of the console', () => {
     expect(onGap).toHaveBeenCalledTimes(1);
   });
 
-  it('leave nothing in memory after each wait for the next try of a rejected request', async () => {
+  it('remove their abort listener after each wait before they repeat a rejected request', async () => {
     const add = jest.spyOn(AbortSignal.prototype, 'addEventListener');
     const remove = jest.spyOn(AbortSignal.prototype, 'removeEventListener');
     live = new LiveEvents(
@@ -125,7 +125,7 @@ describe('the live events of the console', () => {
     remove.mockRestore();
   });
 
-  it('use no connection while they are paused, and then continue after the last received event', async () => {
+  it('use no connection while paused, then continue after the last received event, and tell listeners of changes that the gateway does not store to read their data again', async () => {
     const onGap = jest.fn();
     live.listen({ types: ['message.*'], onGap });
     live.listen({ types: ['conversation.updated'], onGap });

@@ -27,7 +27,7 @@ function delivery(status: Delivery['status'], tookMs: number | null, attempts = 
   };
 }
 
-it('the summary of deliveries leaves out pending deliveries without an attempt, and has the median delay of the successful deliveries', () => {
+it('the summary of deliveries leaves out pending deliveries without an attempt, counts missed deliveries as failed, and has the median delay of the successful deliveries', () => {
   expect(
     summaryOf([
       delivery('succeeded', 10),

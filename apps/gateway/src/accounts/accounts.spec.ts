@@ -73,7 +73,7 @@ describe('an account', () => {
     expect(await other.json()).toMatchObject({ requestsPerSecond: 7 });
   });
 
-  it('whose upstream API key cannot be decrypted still answers the requests that do not need this key', async () => {
+  it('whose upstream API key cannot be decrypted still allows the requests that do not need this key', async () => {
     await add(SALES);
     const { key } = await keyOf('sales', ['admin', 'messages:read']);
     const environment = { ENCRYPTION_KEY: Buffer.alloc(32, 8).toString('base64') };

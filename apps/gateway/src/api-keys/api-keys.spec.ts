@@ -214,7 +214,7 @@ describe('an API key', () => {
     );
   });
 
-  it('replaces an expired API key even if other API keys are created at the same time', async () => {
+  it('replaces one expired API key even if others are created at the same time, and is rejected if none is left to replace', async () => {
     await fillWithExpired();
     const replies = await Promise.all([ask({}), ask({}), ask({})]);
     expect(replies.map(({ status }) => status).sort()).toEqual([201, 201, 409]);
@@ -241,7 +241,7 @@ describe('a request to create an API key', () => {
   }
   const NOON = Date.parse('2030-01-01T12:00:00Z');
 
-  it('is judged by the clock of Redis, not by that of the machine', async () => {
+  it('is rejected if the expiry is in the past by the clock of Redis, whatever the clock of the machine says', async () => {
     await expect(create('2030-01-01T11:59:59Z', NOON)).rejects.toThrow('must be in the future');
     const past = new Date(Date.now() - 3_600_000);
     expect(await create(past.toISOString(), past.getTime() - 1)).toMatchObject({ key: 'tk_1' });

@@ -61,7 +61,7 @@ describe('the recorder of the uses of API keys', () => {
     expect(ids()).toEqual([['one']]);
   });
 
-  it('logs a failure at level debug, and still records later uses', async () => {
+  it('logs a failed write, and still records later uses', async () => {
     fault = new Error('OOM command not allowed');
     recorder.note('one');
     await pass(1_000);

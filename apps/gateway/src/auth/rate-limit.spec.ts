@@ -113,7 +113,7 @@ describe('the rate limit of an API key', () => {
     expect(Number(headers.get('ratelimit-reset'))).toBeLessThanOrEqual(60);
   });
 
-  it('is enforced by each gateway separately, in memory, while Redis is full; read requests still succeed', async () => {
+  it('is counted in the memory of the gateway while Redis is full; read requests below the limit still succeed', async () => {
     await one.redis.config('SET', 'maxmemory', '1mb');
     try {
       const all = await statuses(LIMIT + 2, () => one.fetch('/v1/sends'));

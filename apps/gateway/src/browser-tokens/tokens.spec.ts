@@ -97,7 +97,7 @@ describe('a token', () => {
       expect((await askForToken(one, { scopes: ['events:read'] }, powerless)).status).toBe(403);
   });
 
-  it('stops working at every gateway when its API key is revoked or expires', async () => {
+  it('stops working at every gateway when its API key is revoked, and expires no later than its API key', async () => {
     const { id, key } = await makeKey(one);
     const { token } = await makeToken(one, {}, key);
     expect(await used(two, token)).toBe(200);
@@ -191,7 +191,7 @@ describe('the authentication of a request', () => {
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"']);
   });
 
-  it('fails with 401 if the request has both an API key and a token, even if both are valid', async () => {
+  it('fails with 401 if the request has a valid API key and a valid token; both headers may contain the same credential, and Authorization may contain a credential of another system', async () => {
     const { token } = await makeToken(one);
     const problem = await problemOf(await one.fetch('/v1/sends', { token, key: KEY }));
     expect(problem).toMatchObject({ status: 401, code: 'unauthenticated' });
