@@ -48,7 +48,7 @@ describe('the build', () => {
     expect(await exists('dist/libs/one/src/index.spec.js')).toBe(false);
   });
 
-  it('compiles only sources that have changed or whose output is missing', async () => {
+  it('compiles only sources that have changed or whose output is missing, but all sources after a change of .swcrc', async () => {
     await build(root);
     expect(await build(root)).toMatchObject({ compiled: 0 });
     await write('libs/one/src/index.ts', 'export const one: number = 11;\n');
@@ -58,7 +58,7 @@ describe('the build', () => {
     expect(await build(root)).toMatchObject({ compiled: 2 });
   });
 
-  it('copies Lua scripts beside the modules that run them', async () => {
+  it('copies Lua scripts beside the modules that run them, and updates or removes a copy together with its script', async () => {
     const [source, copy] = ['libs/one/src/lua/part/answer.lua', 'dist/libs/one/src/lua/part/answer.lua'];
     await write(source, 'return 1\n');
     await build(root);

@@ -90,7 +90,7 @@ describe('the set-up', () => {
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
     ['the end of the input', ''],
-  ])('says how to install Redis if its question is ended by %s', async (_, keys) => {
+  ])('says how to install Redis if %s ends the question whether to install it', async (_, keys) => {
     await mkdir(checkout.path('bin'), { recursive: true });
     await writeFile(checkout.path('bin/brew'), '', { mode: 0o755 });
     const environment = { PATH: checkout.path('bin'), NODE_OPTIONS: AS_TERMINAL };

@@ -17,7 +17,7 @@ const eventAt = (position: string): LoggedEvent => ({
   position,
 });
 
-it('an event stream whose API key is revoked ends within a page, after the events that the client has received', async () => {
+it('an event stream whose API key is revoked ends within a page of events, and its last cursor is that of the last event that it sent', async () => {
   const written: string[] = [];
   const connection = { write: async (text: string) => Promise.resolve(void written.push(text)) };
   const stream = new EventStream(

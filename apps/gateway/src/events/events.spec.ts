@@ -182,7 +182,7 @@ describe('Events', () => {
 });
 
 describe('A long poll', () => {
-  it('returns as soon as an event is recorded', async () => {
+  it('returns as soon as an event that matches its filter is recorded', async () => {
     const { next } = await page('?after=now');
     const began = performance.now();
     const waiting = page(`?after=${next}&wait=10&types=contact.*`);

@@ -72,7 +72,7 @@ describe('The health of the gateway', () => {
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
 
-  it('is degraded while no worker runs or upstream is down, and ok otherwise', async () => {
+  it('is degraded while no worker runs, ok when a worker runs, and degraded again while upstream is down', async () => {
     expect(await ready()).toMatchObject({ code: 200, status: 'degraded', reasons: [/no worker/] });
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     expect(await untilReady('ok')).toEqual({ code: 200, status: 'ok', reasons: [], details: [] });
@@ -169,7 +169,7 @@ describe('The health of the gateway', () => {
     await untilReady('ok');
   });
 
-  it('is degraded after polls of messages have failed for one minute without a success', async () => {
+  it('is degraded after five or more polls of messages have failed over one minute without a success, unless polling is off or another reason explains the failures', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     const failedPolls = (secondsAgo: number, lastSecondsAgo: number, failures: number): Promise<unknown> => {
       const [failedSince = 0, failedAt = 0] = [secondsAgo, lastSecondsAgo].map(
@@ -432,7 +432,7 @@ describe('A Redis server', () => {
     expect((await gateway.fetch('/v1/events')).status).toBe(200);
   });
 
-  it('that refuses writes is reported with the word of its answer, and with the remedy', async () => {
+  it('that refuses writes is reported with the error code in its answer, and with the remedy', async () => {
     await gateway.redis.config('SET', 'min-replicas-to-write', '1');
     const { reasons, details } = await untilReady('unavailable');
     expect(reasons).toEqual([expect.stringContaining('NOREPLICAS')]);
@@ -442,7 +442,7 @@ describe('A Redis server', () => {
     await gateway.redis.config('SET', 'min-replicas-to-write', '0');
   });
 
-  it('whose password was changed is reported with the word of its answer, and with the remedy', async () => {
+  it('whose password was changed is reported with the error code in its answer, and with the remedy', async () => {
     const url = new URL(redis.url);
     const { password } = url;
     await gateway.redis.config('SET', 'requirepass', 'changed');

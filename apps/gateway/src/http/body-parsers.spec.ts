@@ -142,7 +142,7 @@ describe('JSON bodies that callers send at the same time', () => {
     ['with a known length', { 'content-length': MIB }],
     ['with chunked encoding', { 'transfer-encoding': 'chunked' }],
   ])(
-    '%s have a limit in total: above it, a token gets 429, except for small bodies; other callers are not affected, and finished requests do not count',
+    '%s and the same token have a limit of their total size: above it, the token gets 429, except for small bodies; other callers are not affected, and finished requests do not count',
     async (_, framing) => {
       const { token } = await makeToken(gateway);
       const started = startBodies(7, { authorization: `Bearer ${token}` }, framing);
@@ -180,7 +180,7 @@ describe('JSON bodies that callers send at the same time', () => {
     expect(await Promise.all(statuses)).toEqual(Array<number>(20).fill(200));
   });
 
-  it('in chunks get 413 above the maximum size, even if their callers disconnect before the end', async () => {
+  it('in chunks get 413 as soon as they exceed the maximum size, before their end is sent; a later body is accepted', async () => {
     const framing = { 'transfer-encoding': 'chunked' };
     const [body] = startBodies(1, { 'x-api-key': KEY }, framing, PADDED.length);
     if (body === undefined) throw new Error('no request');
@@ -190,7 +190,7 @@ describe('JSON bodies that callers send at the same time', () => {
     expect(await statusWith({}, PADDED)).toBe(200);
   });
 
-  it('of one account cannot use up the limit of the gateway, and do not count towards it after their callers disconnect', async () => {
+  it('of one account get 429 above the limit of the account, and no longer count towards this limit after their callers disconnect', async () => {
     const started = startBodies(97, { 'x-api-key': KEY }, { 'content-length': MIB });
     const refused = await Promise.race(started.map(({ response }) => response));
     expect(refused.statusCode).toBe(429);

@@ -10,7 +10,7 @@ import { MAX_UNFINISHED_SENDS } from './send-quota.js';
 
 const OWN = { id: 'c_own', number: '+14155550111' };
 
-it('restricted tokens of one API key and set of contacts have at most 100 unfinished sends together, while API keys and other tokens have no limit', async () => {
+it('restricted tokens of one API key and set of contacts have at most 100 unfinished sends together, while API keys and unrestricted tokens have no limit', async () => {
   const redis = await startTestRedis();
   const client = openRedis(parseRedisAddress(redis.url), 'failFast', () => undefined);
   try {

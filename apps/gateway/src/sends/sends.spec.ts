@@ -125,7 +125,7 @@ describe('A send', () => {
     ]);
   });
 
-  it('with the status unknown can be resolved; a request to resolve any other send causes 409 conflict', async () => {
+  it('with the status unknown can be resolved; a second request to resolve it causes 409 conflict', async () => {
     const id = await unknownSend();
     const resolve = (outcome: unknown, of = id): Promise<Response> =>
       gateway.fetch(`/v1/sends/${of}/resolve`, json({ outcome }));
