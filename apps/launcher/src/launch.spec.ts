@@ -96,7 +96,7 @@ describe('npm start', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'stops all processes on %s, the simulator last, and continues with the same data on the next start',
+    'stops all processes on %s, the simulator after the gateway and the worker, and continues with the same data on the next start',
     async (signal) => {
       const first = checkout.start();
       expect(await increment(await first.gateway())).toBe(1);

@@ -150,7 +150,7 @@ describe('the control API of the simulator', () => {
     expect(await newestMessage()).toMatchObject({ message: 'n3', direction: 'system' });
   });
 
-  it('creates no message if the timestamp of the last one would be later than any date', async () => {
+  it('creates no message if the timestamp of the last one would exceed the latest time of a JavaScript date', async () => {
     const last = 8_640_000_000_000_000;
     const messages = { from: '+15551', count: 3, intervalMs: 1_000 };
     expect(await control('messages', { ...messages, timestamp: last - 1_999 })).toMatchObject({

@@ -96,7 +96,7 @@ it('the scheduler of periodic work runs the work of other accounts while the wor
   expect(ran).toEqual(['hangs', 'a', 'b', 'a', 'b']);
 });
 
-it('the scheduler of periodic work logs and retries failed work, but not the work of a removed account', async () => {
+it('the scheduler of periodic work logs failed work, and retries the work unless the account was removed; an AccountNotFoundError is not logged', async () => {
   const logLines: string[] = [];
   const { schedule, agenda, due } = scheduleOf({
     logLines,

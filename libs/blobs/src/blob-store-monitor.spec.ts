@@ -44,7 +44,7 @@ it.each(['ENOSPC', 'EDQUOT'])(
   },
 );
 
-it('a later upload that fails for lack of space begins the five minutes again', async () => {
+it('a later upload that fails for lack of space restarts the five minutes in which the store counts as unusable', async () => {
   await monitor.start();
   await uploadThatFailsWith('ENOSPC');
   await jest.advanceTimersByTimeAsync(FULL_MS - 1_000);
@@ -53,7 +53,7 @@ it('a later upload that fails for lack of space begins the five minutes again', 
   expect(monitor.fault).toContain('ENOSPC');
 });
 
-it('an upload that fails for another reason leaves the judgement to the checks', async () => {
+it('an upload that fails for a reason other than lack of space does not make the store unusable', async () => {
   await monitor.start();
   await uploadThatFailsWith('ENOENT');
   expect(monitor.fault).toBeUndefined();

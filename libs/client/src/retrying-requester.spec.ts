@@ -82,7 +82,7 @@ describe('a request without an answer', () => {
     );
   });
 
-  it('names the redirect that it does not follow', async () => {
+  it('fails with an error that says "unexpected redirect" if the server redirects the request', async () => {
     answers = [status(301, { Location: 'https://tidings.internal/' })];
     await expect(withoutRetries().getSend('snd_1')).rejects.toThrow(/: unexpected redirect$/);
   });
@@ -246,7 +246,7 @@ describe('a call by the client library other than a send', () => {
   });
 
   it.each([Infinity, 2 ** 31])(
-    'waits for the answer if timeoutMs is longer than a timer: %p',
+    'waits for the answer if timeoutMs exceeds the maximum delay of a timer: %p',
     async (timeoutMs) => {
       answers = [(request, response) => setTimeout(ok, 50, request, response)];
       const client = clientWith({ timeoutMs, maxRetries: 0 });

@@ -77,7 +77,7 @@ async function until(ask: () => Promise<boolean>): Promise<void> {
 }
 
 describe('an embedded Redis', () => {
-  it('is configured to keep every acknowledged write and to evict no key', async () => {
+  it('is configured to keep every acknowledged write, to evict no key and to listen only on 127.0.0.1', async () => {
     const redis = await start();
     const settings = await using(redis.url, async (client) =>
       Promise.all(
@@ -92,7 +92,7 @@ describe('an embedded Redis', () => {
     ]);
   });
 
-  it('rejects clients without the password, and does not show the password in its command line', async () => {
+  it('rejects clients without the password, does not show the password in its command line, and stores it in a file that only the owner can read', async () => {
     const redis = await start();
     await expect(using(`redis://127.0.0.1:${redis.port}`, (client) => client.ping())).rejects.toThrow();
     const password = new URL(redis.url).password;
@@ -171,7 +171,7 @@ describe('an embedded Redis', () => {
     expect(String(failure)).toContain(`redis-check-aof --fix ${folder}/appendonly.aof.manifest`);
   });
 
-  it('is killed while it loads its data if the start is stopped', async () => {
+  it('fails to start, with the abort reason, if the start is stopped while it loads its data', async () => {
     const binary = join(directory, 'redis-server');
     await writeFile(binary, loadingServer(Number.POSITIVE_INFINITY), { mode: 0o755 });
     const stop = new AbortController();

@@ -4,7 +4,7 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis } from '../../../../test/support/redis-server.js';
 import { HealthController } from './health.module.js';
 
-it('The readiness of the worker names the password that Redis rejects, with the remedy', async () => {
+it('The readiness of the worker says that Redis rejects the password, and names the remedy', async () => {
   await using server = await startTestRedis();
   const url = new URL(server.url);
   url.password = 'wrong';

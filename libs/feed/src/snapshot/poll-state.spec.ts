@@ -6,7 +6,7 @@ describe('a contact with more unreadable elements than are stored', () => {
   const elements = Array.from({ length: 25 }, (_, n) => `element ${n}`);
   const { hashes: unreadable, added } = addUnreadableElementHashes(undefined, elements);
 
-  it('counts the elements that are stored', () => {
+  it('counts only the elements that are stored', () => {
     expect(added).toBe(20);
     expect(addUnreadableElementHashes(unreadable, ['another element']).added).toBe(0);
   });
