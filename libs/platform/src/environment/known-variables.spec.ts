@@ -12,7 +12,7 @@ describe('the variables whose values are secret', () => {
     ]);
   });
 
-  it('include every variable whose name contains KEY, TOKEN or another word for a secret', () => {
+  it('include every variable whose name ends in _KEY, _TOKEN or another word for a secret, also before _PREVIOUS', () => {
     const named = [...KNOWN_ENVIRONMENT_VARIABLES].filter((name) =>
       /_(KEYS?|TOKEN|SECRET|PASSWORD|CREDENTIALS)(_PREVIOUS)?$/.test(name),
     );
