@@ -128,15 +128,18 @@ describe('the completion of a shell', () => {
     [['events', '--fo'], '--follow'],
     [['send', '--js'], '--json'],
     [['sends', 'show', '--pro'], '--profile'],
-  ])('offers the options of a command, the options of `list` after a group of commands, and the global options: %j', async (typed, option) => {
-    const log = jest.spyOn(console, 'log').mockReturnValue();
-    try {
-      await run('complete', '--', ...typed);
-      expect(log.mock.calls.flat().join('\n')).toContain(option);
-    } finally {
-      log.mockRestore();
-    }
-  });
+  ])(
+    'offers the options of a command, the options of `list` after a group of commands, and the global options: %j',
+    async (typed, option) => {
+      const log = jest.spyOn(console, 'log').mockReturnValue();
+      try {
+        await run('complete', '--', ...typed);
+        expect(log.mock.calls.flat().join('\n')).toContain(option);
+      } finally {
+        log.mockRestore();
+      }
+    },
+  );
 });
 
 describe('a command with an option for a future time', () => {

@@ -50,11 +50,14 @@ describe('a support bundle', () => {
     [{ WORKER_HOST: '::1', WORKER_PORT: '3999' }, 'http://[::1]:3999/metrics'],
     [{ WORKER_HOST: '0.0.0.0' }, 'http://127.0.0.1:3001/metrics'],
     [{}, 'http://127.0.0.1:3001/metrics'],
-  ])('contains the metrics that the worker serves at its configured address: %j', async (environment, url) => {
-    const { workerMetrics } = await bundleOf(environment);
-    expect(requested).toContain(url);
-    expect(workerMetrics).toEqual({ status: 200, body: ['one', 'two'] });
-  });
+  ])(
+    'contains the metrics that the worker serves at its configured address: %j',
+    async (environment, url) => {
+      const { workerMetrics } = await bundleOf(environment);
+      expect(requested).toContain(url);
+      expect(workerMetrics).toEqual({ status: 200, body: ['one', 'two'] });
+    },
+  );
 
   it('says why a process did not answer', async () => {
     jest.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('fetch failed'));

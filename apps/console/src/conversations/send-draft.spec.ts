@@ -65,7 +65,7 @@ it('a draft that moved to the conversation of a contact during its send is empti
   expect(kept.of('key_1', 'con_1')).toBe(NEXT);
 });
 
-it('the end of a send changes neither a draft that has become another message nor that of another API key', async () => {
+it('the end of a send changes neither a draft that has become another message nor a draft of another API key', async () => {
   const kept = new KeptDrafts();
   const { attempt, succeed } = begin(kept, 'con_1');
   const edited = changedDraft(attempt, { text: 'Hello again' });

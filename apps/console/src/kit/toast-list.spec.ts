@@ -10,10 +10,10 @@ const error = (id: number): Toast => ({
 const idsAfter = (...toasts: Toast[]): number[] =>
   toasts.reduce<readonly Toast[]>(withToast, []).map(({ id }) => id);
 
-it('messages do not replace an error that the user has not closed', () => {
+it('a toast without an error does not replace a toast with an error that the user has not closed', () => {
   expect(idsAfter(error(1), ...[2, 3, 4, 5, 6].map(message))).toEqual([1, 3, 4, 5, 6]);
 });
 
-it('if there are more than four errors, the oldest error is removed', () => {
+it('if there are more than four toasts with errors, the oldest of them is removed', () => {
   expect(idsAfter(...[1, 2, 3, 4, 5].map(error))).toEqual([2, 3, 4, 5]);
 });

@@ -116,7 +116,7 @@ it('if the sessions cannot be read, a reload of the console says that the sign-i
   });
 });
 
-it('if the sessions cannot be read, somebody who never signed in to the console sees only the form', async () => {
+it('if the sessions cannot be read, somebody who never signed in to the console sees only the sign-in form', async () => {
   isUnreadable = true;
   await reload();
   expect(signIns.snapshot).toMatchObject({ isRestored: true, endedBecause: undefined });

@@ -110,7 +110,7 @@ describe('An error response is problem+json', () => {
   });
 });
 
-describe('The rules for paths of the API', () => {
+describe('The loop check, the ban on caching and the Allow header of the API', () => {
   const asked = (method: string, target: string, headers = ''): Promise<string> =>
     raw(`${method} ${target} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${KEY}\r\n${headers}\r\n`);
 
@@ -118,7 +118,7 @@ describe('The rules for paths of the API', () => {
     ['plain', '/v1'],
     ['percent-encoded', '/%76%31'],
     ['with an origin', 'http://x/v1'],
-  ])('apply however the caller writes the path (%s)', async (_, base) => {
+  ])('apply to every notation of a path (%s)', async (_, base) => {
     const looped = await asked('POST', `${base}/messages/send`, 'Tidings-Gateway: 1\r\n');
     expect(looped).toMatch(/^HTTP\/1\.1 508 .*^cache-control: no-store\r$/ms);
     const unknown = await asked('GET', `${base}/nowhere`);

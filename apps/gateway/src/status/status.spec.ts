@@ -49,7 +49,7 @@ async function listContacts(ids: readonly string[], suspectSince?: number): Prom
 }
 
 describe('the status of an account', () => {
-  it('is empty before the first activity', async () => {
+  it('has zero counts, and null for values that are not known yet, before the first activity', async () => {
     expect(await status()).toEqual({
       account: 'default',
       conversations: { contacts: 0, rows: 0 },

@@ -60,7 +60,7 @@ describe('the account directory', () => {
     await expect(accounts.find('thief')).rejects.toBeInstanceOf(SecretDecryptionError);
   });
 
-  it('reports an unreadable account once, and again if it was readable meanwhile', async () => {
+  it('reports an account whose upstream API key cannot be decrypted once, and again if the key could be decrypted in between', async () => {
     const kept = [stored('a', 'nonsense')];
     const { accounts, reported } = directory(kept);
     await accounts.list();
