@@ -443,7 +443,7 @@ describe('the budget of an account', () => {
     expect(asked).toEqual(['a 10 read', 'a 10 more', 'a 10 send']);
   });
 
-  it('gives reads of API callers tokens of the request class "read"', async () => {
+  it('gives reads of API callers tokens of their own class "read", not of the class of sends', async () => {
     const one = make();
     await one.readContactsText('a', []);
     await one.readMessagesText('a', 'c', []);
