@@ -162,8 +162,8 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ['test/contract/upstream/request-budget.spec.ts', 'requests per second grants'],
     'libs/upstream/src/budget/lua/includes/token-bucket.lua',
     [
-      'local TOKEN_JITTER, TOKEN_NOTE_MS, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.2, 500, 10000, 0.01',
-      'local TOKEN_JITTER, TOKEN_NOTE_MS, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.1, 500, 10000, 0.01',
+      'local TOKEN_JITTER, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.2, 10000, 0.01',
+      'local TOKEN_JITTER, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.1, 10000, 0.01',
     ],
   ),
   broken(
