@@ -16,11 +16,14 @@ export interface Recipient {
    */
   contacts: readonly { id: string; isMissing: boolean }[];
   /**
-   * When the last read of the contact list started, in milliseconds since 1970 by Redis' clock. Absent before
-   * the first read.
+   * When the last read of the contact list started, in milliseconds since 1970 by Redis' clock. Absent before the
+   * first complete read, and if the time is in the future because Redis' clock was set back.
    */
   listReadAt?: number;
-  /** True if so many contacts are missing from the last contact list that an outage of upstream is likely. */
+  /**
+   * True if so many contacts are missing from the last contact list that an outage of upstream is likely, and no
+   * administrator has confirmed deletions since the outage was first suspected.
+   */
   isListSuspect: boolean;
 }
 
@@ -28,7 +31,10 @@ export interface Recipient {
 export interface UnidentifiedContacts {
   /** When this result was read from Redis, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
-  /** When the last read of the contact list started; see {@link Recipient.listReadAt}. */
+  /**
+   * When the last read of the contact list started, in milliseconds since 1970 by Redis' clock. Absent before the
+   * first complete read.
+   */
   listReadAt?: number;
   /**
    * The contacts of which neither a phone number nor a message is known. A phone number in the fields of several
@@ -91,7 +97,7 @@ export interface FeedStore {
     ids: readonly string[],
   ): Promise<Map<string, KnownMessage>>;
 
-  /** Returns a histogram of the message rates of the account's contacts. */
+  /** Returns a histogram of the message rates of the account's contacts, and the number of its contacts. */
   contactRates(account: string): Promise<ContactRates>;
 
   /** Returns the snapshots of all known messages of a contact, by message id. */
@@ -155,8 +161,8 @@ export interface FeedStore {
   overview(account: string): Promise<FeedOverview>;
 
   /**
-   * Records that an administrator confirmed that the missing contacts and messages of the account are really
-   * deleted. The deletions are then emitted as events.
+   * Records that an administrator confirmed that the missing contacts and messages of the account are really deleted.
+   * Later polls then emit the deletions as events.
    */
   confirmDeletions(account: string): Promise<void>;
 }

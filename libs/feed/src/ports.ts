@@ -43,9 +43,9 @@ export interface ClaimedRead {
 }
 
 /**
- * Why upstream is read. `lookup`: to search for the message of a send that upstream may not have accepted.
- * `confirmation`: to search for the message of a send that upstream has accepted. `poll`: a poll without a claim,
- * such as a poll of the contact list. {@link ClaimedRead}: a poll that a worker claimed.
+ * Why upstream is read. `lookup`: to find the message of a send that upstream may not have accepted, or to read the
+ * contact list for any look-up. `confirmation`: to find the message of a send that upstream has accepted. `poll`: a
+ * poll without a claim, such as a poll of the contact list. {@link ClaimedRead}: a poll that a worker claimed.
  */
 export type ReadPurpose = 'lookup' | 'confirmation' | 'poll' | ClaimedRead;
 

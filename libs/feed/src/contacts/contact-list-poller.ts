@@ -16,18 +16,21 @@ import { updateUnreadableElementHistory } from '../snapshot/unreadable-elements.
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /**
- * Tolerance for a new account: messages that were sent at most this many milliseconds before the account was added
- * emit events too.
+ * Used when the first contact list of an account is read, or a list that replaces the known one: messages that were
+ * sent at most this many milliseconds before the start time emit events too. The start time is when the account was
+ * added. It is the time of the read if that time is unknown, or if the account had a contact list before.
  */
 const FIRST_LIST_SLACK_MS = 60_000;
 /**
- * Messages that were sent more than this many milliseconds before the first read of a new account's contact list emit
- * no events, even if they were sent after the account was added.
+ * If the first contact list of a new account is read more than this many milliseconds after the account was added,
+ * the start time (see {@link FIRST_LIST_SLACK_MS}) is this long before the read. Earlier messages, except those of
+ * sends, then emit no events, even if they were sent after the account was added.
  */
 const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /**
- * Messages of a contact that is new in the contact list emit no events if they were sent more than this many
- * milliseconds before the previous read of the contact list.
+ * Messages of a contact that is new in the contact list, except the messages of sends, emit no events if they were
+ * sent more than this many milliseconds before the previous read of the contact list at which no outage was
+ * suspected.
  */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
@@ -41,10 +44,11 @@ const MAX_READ_ATTEMPTS = 3;
 export type FindAddedAt = (account: string) => Promise<number | undefined>;
 
 /**
- * Polls the contact list of an account, and stores which contacts are new, changed or missing, or have reappeared. A
- * new or changed contact becomes due for a poll at once. A contact counts as deleted if it is missing from two lists
- * that were read at least `absenceMs` milliseconds apart, unless so many contacts are missing that an outage is
- * likely.
+ * Polls the contact list of an account. Commits which contacts are new, changed or missing, or have reappeared,
+ * together with the events about them. A new or changed contact becomes due for a poll at once. A contact counts as
+ * deleted if it is missing from two lists that were read at least `absenceMs` milliseconds apart, unless it
+ * reappeared in between, so many contacts are missing that an outage is likely, or the contact may be an element of
+ * the list that could not be read.
  */
 export class ContactListPoller {
   constructor(
@@ -56,9 +60,10 @@ export class ContactListPoller {
   ) {}
 
   /**
-   * Reads the contact list and commits the result.
-   * @throws {UpstreamError} if the list could not be read. The reason for the failure is stored, unless the
-   * error is an {@link UpstreamUnavailableError}.
+   * Reads the contact list and commits the result. If the commit is refused (see `FeedStore.commitContacts`), tries
+   * again, in at most {@link MAX_READ_ATTEMPTS} attempts. If all commits are refused, returns without an error.
+   * @throws {UpstreamError} if the list could not be read. The reason for the failure is stored, unless the error is
+   * an {@link UpstreamUnavailableError}.
    */
   async poll(account: string, purpose: ReadPurpose = 'poll'): Promise<void> {
     try {
@@ -145,8 +150,9 @@ export class ContactListPoller {
     );
     const suspectBefore = unconfirmedSuspectSince(known.suspectSince, known.deletionsConfirmedAt);
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
-    // Of several consecutive suspect lists, only the first one is treated as a replacement. The lists may be suspect
-    // for days, and a contact that first appears in a later suspect list is really new.
+    // A list that probably comes from another service always counts as a replacement. Of several other suspect lists
+    // in a row, only the first one does: the lists may be suspect for days, and a contact that first appears in a
+    // later one is really new.
     const isReplaced =
       isOtherService ||
       (isSuspect &&
@@ -205,7 +211,7 @@ export class ContactListPoller {
   }
 }
 
-/** Returns true if the list contains more than half of the known contacts. */
+/** Returns true if the list contains more than half of the known contacts that are not deleted. */
 function showsMostContacts(
   { reader: { present } }: ContactList<SnapshotComparingContactReader>,
   missing: readonly unknown[],

@@ -27,9 +27,10 @@ export interface ContactListComparison {
   tracker: VolatileContactFieldTracker;
   missing: readonly [id: string, before: ListedContact][];
   /**
-   * True if the contact list is the first one that lacks many known contacts and contains about as many new ones, or
-   * if it probably comes from another messaging service. New contacts are then stored without events, because they
-   * may be known contacts with new ids.
+   * True if the new contacts of the list may be known contacts with new ids. They are then stored without events.
+   * This is assumed in two cases: the list probably comes from another messaging service; or it is the first list
+   * that suggests an outage, and it contains at least half as many new contacts as known contacts are missing from it
+   * (or an interrupted commit found this).
    */
   isReplaced: boolean;
   /**
@@ -70,8 +71,9 @@ export class ContactUpdates {
   ) {}
 
   /**
-   * Yields the contacts that must be stored: new and changed contacts first, then missing contacts. They are not
-   * returned as one array, because all of them together may not fit into memory.
+   * Yields the contacts that must be stored: first the contacts of the list that are new, changed or reappeared, or
+   * have no due time; then the missing contacts whose snapshots change. They are not returned as one array, because
+   * all of them together may not fit into memory.
    */
   async *of(list: ContactList<SnapshotComparingContactReader>): AsyncGenerator<ContactUpdate> {
     for await (const wanted of list.requestedContacts()) {

@@ -2,17 +2,23 @@ import type { NewEvent } from '#events';
 import type { ListedContact } from '../snapshot/listed-contacts.js';
 import type { UnreadableElementHistory } from '../snapshot/unreadable-elements.js';
 
-/** A contact whose snapshot must be stored, because it is new, changed or missing from the contact list. */
+/**
+ * A contact whose snapshot must be stored: it is new, changed or missing from the contact list, has reappeared in the
+ * list, or must be scheduled for a poll.
+ */
 export interface ContactUpdate {
   id: string;
   listed: ListedContact;
-  /** The contact as upstream sent it, in JSON. Absent if the contact is missing from the list. */
+  /**
+   * The contact as upstream sent it, in JSON. Absent if the stored JSON stays: the contact is missing from the list
+   * or unchanged, or only muted, formerly muted or withheld fields changed.
+   */
   raw?: string;
-  /** Phone numbers in the contact's fields, in E.164 format. */
+  /** Phone numbers in the contact's fields, in E.164 format. Empty if the contact is missing from the list. */
   numbers: readonly string[];
   /**
-   * `all`: the search words of the contact's fields. `removed`: words that the fields no longer contain. Absent
-   * if the fields did not change.
+   * `all`: the search words of the contact's fields. `removed`: words that the fields no longer contain. Absent if
+   * {@link raw} is absent.
    */
   words?: { all: readonly string[]; removed: readonly string[] };
   /**
@@ -46,8 +52,8 @@ export interface ListCommit {
   upstream: string;
   service: string;
   /**
-   * The contacts to store. They are committed in batches. If the iteration throws, earlier batches may already be
-   * committed, but the contact list does not count as read.
+   * The contacts to store. They are committed in batches. If the iteration throws or a batch is refused, earlier
+   * batches may already be committed, but the contact list does not count as read.
    */
   updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
   /**
@@ -55,7 +61,10 @@ export interface ListCommit {
    * milliseconds since 1970 by Redis' clock. Absent if no outage is likely.
    */
   suspectSince?: number;
-  /** True if the new contacts of the list replace the known ones, so that they emit no events. */
+  /**
+   * True if the new contacts of the list emit no events, because they may be known contacts with new ids; see
+   * `ContactListComparison.isReplaced`.
+   */
   isReplaced: boolean;
   /** Events that concern the account as a whole instead of one contact. */
   events: readonly NewEvent[];

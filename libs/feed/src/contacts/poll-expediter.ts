@@ -16,7 +16,7 @@ interface Batch {
 
 /**
  * Expedites polls of contacts, which callers identify by phone number. All requests for an account within
- * {@link COLLECT_MS} are written together.
+ * {@link COLLECT_MS} are written together, at most {@link MAX_NUMBERS} phone numbers at a time.
  */
 export class PollExpediter {
   private readonly batches = new Map<string, Batch>();

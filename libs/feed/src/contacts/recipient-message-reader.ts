@@ -9,7 +9,10 @@ import { PollExpediter } from './poll-expediter.js';
 import { UnidentifiedContactReader } from './unidentified-contact-reader.js';
 import { isUpstreamNotFoundError } from './upstream-not-found.js';
 
-/** Maximum time from the acceptance of a send to the next read of the recipient's messages, in milliseconds. */
+/**
+ * After a send was accepted, its recipient's contact becomes due for a poll within this many milliseconds. The poll
+ * itself may be later, because it needs a token of the request budget.
+ */
 const READ_AFTER_ACCEPTANCE_WITHIN_MS = 250;
 
 /** Options of {@link RecipientMessageReader.lookUp}. */
@@ -21,8 +24,8 @@ interface LookupOptions {
   minListReadAt?: number;
   /**
    * If true, the look-up also counts as incomplete in three cases: the contact list was last read before
-   * `minListReadAt` and could not be read again; a contact with the phone number is missing from the list; or no
-   * contact has the phone number, but the list may be incomplete because of an outage.
+   * `minListReadAt` and could not be read again; a contact with the phone number could be read, but is missing from
+   * the list; or no contact has the phone number, but the list may be incomplete because of an outage.
    */
   isListRequired?: boolean;
   /**
@@ -71,9 +74,10 @@ export class RecipientMessageReader {
   /**
    * Immediately reads the new messages of all contacts with the given phone number, and binds these messages to
    * sends.
-   * @returns true if the look-up is complete: each contact with the phone number was read or no longer exists, and no
-   * option makes the look-up incomplete; see {@link LookupOptions}
-   * @throws {UpstreamError} if upstream could not be read; messages that were read before stay committed
+   * @returns true if the look-up is complete: each contact with the phone number was read completely or no longer
+   * exists, and no option makes the look-up incomplete; see {@link LookupOptions}
+   * @throws {UpstreamError} if the messages of a contact could not be read, or if the contact list could not be read
+   * and the known contacts do not suffice; messages that were read before stay committed
    */
   async lookUp(account: string, phoneNumber: string, options: LookupOptions = {}): Promise<boolean> {
     const { minListReadAt, isListRequired = false, minUnidentifiedReadAt: since } = options;
@@ -183,7 +187,8 @@ function isListUsable(recipient: Recipient, since: number | undefined): boolean 
 }
 
 /**
- * Returns true if the contact list confirms that the contact does not exist. A suspect list confirms nothing.
+ * Returns true if the last contact list shows that the contact does not exist, or that it no longer has the phone
+ * number. A suspect list shows neither.
  */
 function isGone({ contacts, isListSuspect }: Recipient, id: string): boolean {
   if (isListSuspect) return false;

@@ -12,8 +12,8 @@ const UNCHANGED = -1;
 const UNSEEN = -2;
 
 /**
- * A contact in the list that must be stored, because it is new, has changed, or must be scheduled for a poll
- * again.
+ * A contact in the list that must be stored, because it is new, has changed, was missing before, or must be scheduled
+ * for a poll again.
  */
 export interface ChangedContact {
   contact: UpstreamContact;
@@ -27,9 +27,9 @@ export interface ChangedContact {
 
 /**
  * Compares a contact list with the snapshot while the list arrives from upstream. To save memory, the reader does not
- * store the contacts, only their indexes in the list, and the fingerprints of new and changed contacts. After the end
- * of the list, the caller passes the new and changed contacts to {@link changed}. If the list contains an id twice,
- * the later element counts.
+ * store the contacts, only their indexes in the list, and the fingerprints of the contacts that must be stored. After
+ * the end of the list, the caller passes these contacts to {@link changed}. If the list contains an id twice, the
+ * later element counts.
  */
 export class SnapshotComparingContactReader implements ContactReader {
   /**
@@ -47,7 +47,7 @@ export class SnapshotComparingContactReader implements ContactReader {
 
   constructor(
     private readonly known: ContactListSnapshot,
-    /** Counts in how many of the received contacts each field differs from the snapshot. */
+    /** Decides which changes of volatile fields emit events, and counts the changes of each field in this list. */
     readonly tracker: VolatileContactFieldTracker,
   ) {
     let present = 0;

@@ -18,7 +18,10 @@ const MAX_ACCOUNTS = 1_000;
 
 /** The unidentified contacts of one account, and when the messages of each were last read from upstream. */
 interface AccountReads extends UnidentifiedContacts {
-  /** Time of the last read of each contact's messages, in milliseconds since 1970 by Redis' clock. */
+  /**
+   * Time of the last read of each contact's messages, in milliseconds since 1970 by Redis' clock; -Infinity if
+   * unknown.
+   */
   readAt: ReadonlyMap<string, number>;
 }
 
@@ -47,8 +50,9 @@ export class UnidentifiedContactReader {
    * unidentified contacts were read at `since` or later. If the account has more than
    * {@link MAX_UNIDENTIFIED_CONTACTS} unidentified contacts, reads none of them and returns true.
    * @param since in milliseconds since 1970 by Redis' clock
-   * @param listReadAt when the last read of the contact list started, by Redis' clock
-   * @throws {UpstreamUnavailableError} if requests for the account are suspended
+   * @param listReadAt when the last read of the contact list started, in milliseconds since 1970 by Redis' clock; if
+   * undefined, the result is false
+   * @throws {UpstreamUnavailableError} if requests for the account are held
    */
   async areReadSince(account: string, since: number, listReadAt: number | undefined): Promise<boolean> {
     // The reads that belong to another contact list do not count: if Redis' clock was set back since then, their

@@ -1,13 +1,17 @@
 /**
- * Histogram of delays: maps the index of a bucket to the number of delays in that bucket. Each bucket is
- * {@link DELAY_BUCKET_WIDTH_RATIO} times as wide as the previous one, so 116 buckets suffice for delays from 10 ms to
- * more than a day. Each of these delays differs by at most 7.3 % from the delay that represents its bucket.
+ * Histogram of delays: maps the index of a bucket to the number of delays in that bucket. From the second bucket on,
+ * the upper bound of a bucket is {@link DELAY_BUCKET_WIDTH_RATIO} times its lower bound, so 116 buckets suffice for
+ * delays of more than a day. A delay from 10 ms to one day differs by at most 7.3 % from the delay that represents
+ * its bucket.
  */
 export type DelayHistogram = ReadonlyMap<number, number>;
 
 /** Upper bound of the first bucket of a delay histogram, in milliseconds. */
 export const FIRST_DELAY_BUCKET_MAX_MS = 10;
-/** Ratio of the upper bound to the lower bound of each bucket of a delay histogram. */
+/**
+ * Ratio of the upper bound to the lower bound of each bucket of a delay histogram, except the first and the last
+ * bucket.
+ */
 export const DELAY_BUCKET_WIDTH_RATIO = 1.15;
 /** Index of the last bucket of a delay histogram. This bucket has no upper bound. */
 export const LAST_DELAY_BUCKET_INDEX = 115;
@@ -25,8 +29,9 @@ export function delayBucketIndexOf(delayMs: number): number {
 }
 
 /**
- * Returns the delay that represents all delays of a histogram bucket, in milliseconds: the geometric mean of
- * the bucket's bounds; for the first bucket, its upper bound.
+ * Returns the delay that represents all delays of a histogram bucket, in milliseconds: the geometric mean of the
+ * bucket's bounds. For the first bucket, it is the upper bound. The last bucket has no upper bound, and is treated as
+ * if the ratio of its bounds were {@link DELAY_BUCKET_WIDTH_RATIO}.
  */
 export function representativeDelayOfBucket(bucket: number): number {
   if (bucket <= 0) return FIRST_DELAY_BUCKET_MAX_MS;

@@ -36,8 +36,9 @@ export interface PollReport {
   /** Settings of this worker: minimum and maximum time between two polls of a contact, in milliseconds. */
   interval: { min: number; max: number };
   /**
-   * Number of unreadable elements that this poll skipped and that no earlier poll has counted. Absent if
-   * there are none.
+   * How many kinds of unreadable messages this poll skipped that no earlier poll of the contact has skipped: 1 or 2.
+   * The two kinds are messages for which upstream returns an error, and messages that are too large. Absent if there
+   * are none.
    */
   skipped?: number;
 }

@@ -17,7 +17,7 @@ export const POLL_REPORT_LUA_CONSTANTS = {
 
 /** Redis keys that `poll-report.lua` writes. */
 interface PollReportKeys {
-  /** Redis key of the account's clock difference, polling interval and number of skipped elements. */
+  /** Redis key of the account's clock difference, polling interval, number of skipped messages, and failed polls. */
   facts: string;
   /** Redis key of the histogram of the detection delays in one time slot. */
   slot: string;

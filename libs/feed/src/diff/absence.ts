@@ -6,7 +6,10 @@ import type { BoundSend } from '../ports.js';
 /** What a read of all pages of a contact returned, and the stored messages to compare it with. */
 export interface AbsenceInput {
   contactId: string;
-  /** Snapshots of all known messages of the contact. */
+  /**
+   * Snapshots of the known messages of the contact, by message id. A message that became known during the read of all
+   * pages is included only if the read returned it.
+   */
   known: ReadonlyMap<string, KnownMessage>;
   /** Ids of the messages that the read of all pages returned. */
   seen: Pick<ReadonlySet<string>, 'has' | 'size'>;
@@ -22,8 +25,8 @@ export interface AbsenceInput {
    */
   minApartMs: number;
   /**
-   * When an administrator last confirmed deletions, in milliseconds since 1970 by Redis' clock. The messages that
-   * were missing at that time do not suggest an outage, however many they are.
+   * When an administrator last confirmed deletions, in milliseconds since 1970 by Redis' clock; 0 if never. The
+   * messages that were missing at that time do not suggest an outage, however many they are.
    */
   deletionsConfirmedAt: number;
   /** True if other reads of the account suggest an outage: then no missing message counts as deleted. */
@@ -42,8 +45,8 @@ export interface AbsenceInput {
   /**
    * Latest time at which upstream is known to have had no outage, in milliseconds since 1970 by Redis' clock: the
    * time at which upstream last returned a message of any contact of the account, or at which an administrator last
-   * confirmed deletions. Present only if the read of all pages returned no message. In that case, a message that went
-   * missing after `lastShownAt` does not count as deleted.
+   * confirmed deletions. Present only if the read of all pages returned no message, and the account has several
+   * contacts. In that case, a message that went missing after `lastShownAt` does not count as deleted.
    */
   lastShownAt?: number;
 }
@@ -57,11 +60,14 @@ export interface DeletedMessage {
 
 /** Decision about the known messages that a read of all pages did not return. */
 export interface AbsenceResult {
-  /** New snapshots of the messages that became missing or deleted, by message id. */
+  /**
+   * New snapshots of the messages that became missing or deleted, or whose `missingSince` was set again after a
+   * suspected outage, by message id.
+   */
   known: Map<string, KnownMessage>;
   /** Deleted messages. */
   deleted: DeletedMessage[];
-  /** Number of missing messages if an outage is more likely than deletions; otherwise 0. */
+  /** Number of missing messages if this read suggests an outage; otherwise 0. */
   suspected: number;
   /** True if only a later read of all pages can decide whether some missing messages were deleted. */
   pending: boolean;
@@ -92,10 +98,9 @@ export function isAccountSuspect(suspectAt: number, now: number): boolean {
 }
 
 /**
- * Returns the event that reports that the account is suspect; undefined if the account already counts as
- * suspect.
- * @param suspectAt when a read last found too many messages or contacts missing, in milliseconds since 1970
- * by Redis' clock
+ * Returns the event that reports that the account is suspect; undefined if the account already counts as suspect.
+ * @param suspectAt when a read last found too many messages or contacts missing, in milliseconds since 1970 by Redis'
+ * clock; undefined if never
  */
 export function createAccountSuspectEvent(
   now: number,
@@ -215,7 +220,8 @@ export const REAPPEARANCE_EVENT_CHANGES = { deleted: { from: true, to: false } }
 
 /**
  * Returns the event that reports the deletion of a message.
- * @param last the message as in its last recorded event; undefined if the log no longer contains that event
+ * @param last the message as in its last recorded event; undefined if the log no longer contains that event. The
+ * result then contains only the id of the message.
  * @param send the send that the message belongs to, if any
  */
 export function createMessageDeletionEvent(

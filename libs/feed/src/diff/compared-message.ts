@@ -4,7 +4,8 @@ import { compareWithStoredFingerprint, type MessageDifference } from '../form/me
 import type { KnownMessage } from '../snapshot/known-message.js';
 
 /**
- * A message that a read returned, its snapshot, and the difference between the two. A new message has no snapshot.
+ * A message that a read returned, its snapshot, and the difference between the two. For a new message, the snapshot
+ * (`before`) and the difference (`form`) are undefined.
  */
 export interface ComparedMessage {
   message: UpstreamMessage;

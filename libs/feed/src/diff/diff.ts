@@ -30,7 +30,7 @@ export interface DiffInput {
   contactId: string;
   /** Messages that the read returned, each once, oldest first, and their comparison with the snapshot. */
   compared: readonly ComparedMessage[];
-  /** The volatile fields of the contact's messages, as determined by earlier reads. */
+  /** The volatile fields of the contact's messages, as determined by earlier reads. Absent if there are none. */
   volatility?: VolatileMessageFields;
   /** The sends that some of these messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
@@ -40,8 +40,8 @@ export interface DiffInput {
    */
   firstReadEventRule?: FirstReadEventRule;
   /**
-   * Each new change of a message gets a revision above this number. Lower revisions may belong to changes that
-   * Redis lost.
+   * Each new change of a message gets a revision above this number. Lower revisions may belong to changes that Redis
+   * lost. 0 if absent.
    */
   revisionFloor?: number;
 }
@@ -53,7 +53,7 @@ export interface DiffResult {
    * of changed messages.
    */
   events: NewEvent[];
-  /** New snapshots of the messages that are new or changed, by message id. */
+  /** New snapshots by message id: of the new messages, and of the messages whose snapshot changes. */
   known: Map<string, KnownMessage>;
   /** New state of the volatile fields of the contact's messages, and which fields become muted or unmuted. */
   volatile: VolatileMessageFieldsUpdate;

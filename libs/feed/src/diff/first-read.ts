@@ -13,8 +13,8 @@ interface EmitAfter {
    */
   emitAfter: number;
   /**
-   * Which messages without a readable timestamp emit events at a contact's first read. `silent`: only messages
-   * that belong to sends. `emit`: all.
+   * Which messages without a readable timestamp emit events at a contact's first read. `emit`: all. `silent`: only
+   * messages that belong to sends; if {@link areSendsDated} is true, none.
    */
   undated: 'silent' | 'emit';
   /**
@@ -25,9 +25,9 @@ interface EmitAfter {
 }
 
 /**
- * Returns true if a message of a contact's first read emits an event. With `silent`, no message does. A message
- * that belongs to a send always emits an event, unless `areSendsDated` is true. For all other messages, the
- * timestamp decides; see {@link FirstReadEventRule}.
+ * Returns true if a message of a contact's first read emits an event. With the rule `silent`, no message does.
+ * Otherwise, a message that belongs to a send emits an event, unless `areSendsDated` is true. For all other messages,
+ * the timestamp decides; see {@link FirstReadEventRule}.
  * @param isOurs true if the message belongs to a send
  */
 export function isMessageEmittedAtFirstRead(

@@ -19,8 +19,8 @@ export const FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES = [
 ] as const;
 
 /**
- * Name of a field of the fingerprint in the `changes` of an event: one of {@link FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES}, or
- * `other` for all other fields except the id and the flags.
+ * Name of a field of the fingerprint in the `changes` of an event: one of
+ * {@link FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES}, or `other` for all other fields except the id and the flags.
  */
 export type FingerprintField = (typeof FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES)[number] | 'other';
 
@@ -35,8 +35,8 @@ export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [
 export interface Fingerprint {
   /**
    * `high` and `low` are the two halves of a 64-bit hash, as signed 32-bit integers. The hash is computed from all
-   * fields of the message except the id and the flags `read` and `delivered`. It shows whether the message
-   * changed.
+   * fields of the message except the id, the flags `read` and `delivered`, and volatile fields that the fingerprint
+   * leaves out. It shows whether the message changed.
    */
   high: number;
   low: number;
@@ -175,7 +175,9 @@ export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
 }
 
 /**
- * Returns true if a field of a message is not empty. An empty field cannot be volatile.
+ * Returns true if a message has a value in a field, other than null, an empty text or an empty list. For the field
+ * `other`, the values do not matter: returns true if the message has any of the fields that `other` stands for. An
+ * empty field cannot be volatile.
  * @param field index of the field in {@link FINGERPRINT_FIELDS}
  */
 export function isFieldNonEmpty({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {

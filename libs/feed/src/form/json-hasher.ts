@@ -28,8 +28,8 @@ const RECORD = 8;
 const IGNORED = 9;
 
 /**
- * Size of the buffer into which texts are copied to be hashed, in UTF-16 code units. Longer texts are hashed
- * in several pieces. Reading the code units from the buffer is ten times as fast as calling `charCodeAt`.
+ * Size of the buffer into which texts are copied to be hashed, in UTF-16 code units. Texts of this length or longer
+ * are hashed in several pieces. Reading the code units from the buffer is ten times as fast as calling `charCodeAt`.
  */
 const MAX_UNITS = 4_096;
 /**
@@ -44,13 +44,13 @@ const double = new Float64Array(1);
 const halves = new Int32Array(double.buffer);
 
 /**
- * Computes one 64-bit hash of several JSON values, which are added one after another. The order of an
- * object's keys does not matter. The values are hashed directly, because converting them to JSON text first
- * would take longer than the hashing itself.
+ * Computes one 64-bit hash of several JSON values, which are added one after another. The order of an object's keys
+ * does not matter. The values are hashed directly, because converting them to JSON text first would take longer than
+ * the hashing itself.
  *
- * Two texts that differ in exactly one character never have the same hash. The hash is not collision-resistant: the
- * sender of a message could find a second text with the same hash. In that case Tidings would only miss a change of
- * that message.
+ * Two texts that differ in exactly one UTF-16 code unit never have the same hash. The hash is not
+ * collision-resistant: the sender of a message could find a second text with the same hash. In that case Tidings
+ * would only miss a change of that message.
  */
 export class JsonHasher {
   high = HIGH_START;
@@ -152,10 +152,7 @@ export class JsonHasher {
     this.low = low;
   }
 
-  /**
-   * Adds up to 32 bits to the hash.
-   * @param bits an integer of at most 32 bits
-   */
+  /** Adds an integer of at most 32 bits to the hash. */
   addBits(bits: number): void {
     this.high = Math.imul(((this.high << 5) | (this.high >>> 27)) ^ bits, HIGH_FACTOR);
     this.low = Math.imul(((this.low << 5) | (this.low >>> 27)) ^ bits, LOW_FACTOR);

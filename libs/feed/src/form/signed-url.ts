@@ -38,10 +38,10 @@ const SIGNATURES: ReadonlySet<string> = new Set([
 const SIGNATURE = /^(?:x-(?:amz|goog)-|x-oss-(?:signature|credential|date|expires|security)|q-sign)/;
 
 /**
- * Matches further query parameters that are removed from a signed URL. A URL is signed if the name of one of
- * its query parameters is listed in {@link SIGNATURES} or matches {@link SIGNATURE}. Some parameters, such as
- * `t`, match only if the value has at least eight characters. A shorter value may not belong to the signature: `t=90`
- * may be a position in a video.
+ * Matches further query parameters that are removed from a signed URL. A URL is signed if the name of one of its
+ * query parameters is listed in {@link SIGNATURES} or matches {@link SIGNATURE}. Some parameters, such as `t`, match
+ * only if the value has at least eight characters, because a shorter value is probably not part of the signature:
+ * `t=90` may be a position in a video.
  */
 const BESIDE_SIGNATURES =
   /^(?:(?:policy|st|se|sp|sv|sr|si|sip|spr|srt|ss|sdd|ske|skt|sks|skv|skoid|sktid|token_path|q-.*)(?:=|$)|(?:exp|expiration|e|t|ts|timestamp|hash|md5|nonce)=.{8})/i;

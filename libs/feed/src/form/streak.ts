@@ -34,7 +34,7 @@ export interface Streak {
   isCommon: boolean;
   /**
    * Number of consecutive reads that contained none of the sampled messages or contacts. After
-   * {@link MAX_MISSED_READS} such reads, other messages or contacts are sampled.
+   * {@link MAX_MISSED_READS} such reads, the next such read samples other messages or contacts.
    */
   missedReads: number;
   /**

@@ -51,15 +51,15 @@ const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
 
 /** What a poll of the contact list does with a contact that is already known. */
 export type ContactVerdict =
-  /** The contact is unchanged. Nothing is stored, and no event is emitted. */
+  /** The contact is unchanged. Its stored fingerprint stays, and no event is emitted. */
   | 'same'
   /**
    * The contact's new fingerprint is stored without an event, for example because only muted fields changed.
    */
   | 'quiet'
   /**
-   * Nothing is stored and no event is emitted yet, because the changed fields are probably volatile. If the
-   * fields stop changing, a later read emits the change.
+   * The stored fingerprint stays and no event is emitted yet, because the changed fields are probably volatile. If
+   * the fields stop changing, a later read emits the change.
    */
   | 'withheld'
   | 'changed';

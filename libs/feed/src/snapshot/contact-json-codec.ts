@@ -1,6 +1,6 @@
 /**
- * Returns the form in which the JSON text of a contact is stored: without the id at its start, because the
- * contact is stored under its id.
+ * Returns the form in which the JSON text of a contact is stored. If the text begins with the id, the id is left out,
+ * because the contact is stored under its id.
  */
 export function packContactJson(contactId: string, text: string): string {
   const start = startOf(contactId);

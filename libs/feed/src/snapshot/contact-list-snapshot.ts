@@ -56,8 +56,8 @@ export interface ContactListSnapshot {
    */
   skipped: number;
   /**
-   * How the number of unreadable elements in the contact list has changed. Absent before the first read of
-   * the list.
+   * How the number of unreadable elements in the contact list has changed. Absent before the first complete read of
+   * the list, and if the stored contacts are lost.
    */
   unreadable?: UnreadableElementHistory;
   /** Number of contacts of the account that are scheduled for polling. */

@@ -34,8 +34,8 @@ export interface ContactState {
   /** Number of messages in the stored snapshot of the contact. */
   storedMessages: number;
   /**
-   * False if the contact has no conversation row yet, because the contact was stored by an earlier build of
-   * Tidings, which had no rows.
+   * False if the contact has no conversation row yet, because the contact was stored by an earlier build of Tidings,
+   * which had no rows. Always true if conversation rows are not stored.
    */
   hasRow: boolean;
   /**
@@ -65,7 +65,7 @@ export interface ContactState {
   messagesShownAt?: number;
   /** Number of known contacts of the account, including deleted contacts. */
   contacts: number;
-  /** True if Redis lost the contact's stored state, so that a new, empty state was created. */
+  /** True if the contact's stored state was lost or is damaged. {@link pollState} is then empty. */
   lost: boolean;
   /**
    * Each new change of a message gets a revision above this number, because Redis may have lost changes with

@@ -11,7 +11,10 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const HEX = /^(?:[0-9a-f]{2}){8,32}$/;
 const UUID_BYTES = 16;
 
-/** Packs an id into as few bytes as possible; {@link unpackId} restores it. */
+/**
+ * Packs an id into few bytes: a UUID or another long hexadecimal id takes about half its length. {@link unpackId}
+ * restores the id.
+ */
 export function packId(id: string): Buffer {
   if (UUID.test(id)) return marked(UUID_MARK, id.replaceAll('-', ''));
   if (HEX.test(id)) return marked(HEX_MARK, id);
@@ -20,7 +23,7 @@ export function packId(id: string): Buffer {
 
 /**
  * Restores the exact id that {@link packId} packed.
- * @throws {DamagedSnapshotError} if the bytes are damaged
+ * @throws {DamagedSnapshotError} if a packed UUID has a wrong number of bytes
  */
 export function unpackId(packed: Buffer): string {
   const hex = packed.toString('hex', 1);

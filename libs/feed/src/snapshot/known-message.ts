@@ -16,7 +16,10 @@ export interface KnownMessage {
   deliveredEmitted: boolean;
   readEmitted: boolean;
   fingerprint: Fingerprint;
-  /** Revision of the message when its last event was recorded. */
+  /**
+   * Revision of the message when its last event was recorded. If it has no event yet, a number below the revision of
+   * its first event.
+   */
   revision: number;
   /**
    * Timestamp of the message by upstream's clock, in milliseconds since 1970. Redis stores it rounded down to whole
@@ -51,7 +54,10 @@ export function isFlagMissing({ direction, deleted, delivered, read }: KnownMess
   return direction === 'outbound' && !deleted && !(delivered && read);
 }
 
-/** Returns true if flags of a message with this timestamp are expected to change; see {@link mayFlagsStillChange}. */
+/**
+ * Returns true if the timestamp is less than `settleMs` milliseconds before or after `upstreamNow`; see
+ * {@link mayFlagsStillChange}. Returns false if the timestamp is undefined.
+ */
 export function isWithinSettleTime(
   timestamp: number | undefined,
   upstreamNow: number,

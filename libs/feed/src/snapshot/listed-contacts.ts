@@ -1,10 +1,14 @@
 /** Snapshot of one contact in the contact list. */
 export interface ListedContact {
-  /** Hash of the contact's fields, in hexadecimal. A different hash shows that a field has changed. */
+  /**
+   * Hash of the contact's fields that are not muted, in hexadecimal. A different hash shows that a field has changed.
+   * Empty if the stored hash was damaged.
+   */
   fingerprint: string;
   /**
-   * When the contact list was first read without this contact, in milliseconds since 1970 by Redis' clock.
-   * Absent if the last list contained the contact.
+   * When the first read of the contact list that did not contain this contact ended, in milliseconds since 1970 by
+   * Redis' clock. If the contact went missing during a suspected outage, this time is set again when the suspicion
+   * ends. Absent if the last list contained the contact, and for a deleted contact.
    */
   missingSince?: number;
   /**

@@ -40,7 +40,8 @@ export interface PollState {
   completeAt?: number;
   /**
    * Time at which an extra read of all pages is due, in addition to the regular reads of all pages (sweeps). Present
-   * if messages seem to be missing, or if messages are at unexpected positions in the contact's list.
+   * if messages seem to be missing or are at unexpected positions, or if the last read of the newest messages may not
+   * have found all new messages.
    */
   completeDueAt?: number;
   /**
@@ -75,8 +76,9 @@ export const EMPTY_POLL_STATE: PollState = {
 const ID_HASH_BYTES = 3;
 
 /**
- * Max number of unreadable elements per contact whose hashes are stored, besides the placeholders. Further unreadable
- * elements are not counted.
+ * Maximum number of unreadable elements per contact whose hashes are stored. Further unreadable elements are not
+ * counted. Exception: the placeholders for messages that upstream fails to return, or that are too large, are always
+ * stored.
  */
 const MAX_UNREADABLE = 20;
 

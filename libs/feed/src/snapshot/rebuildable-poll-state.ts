@@ -2,8 +2,8 @@ import { DamagedSnapshotError, PackedBytesReader, PackedBytesWriter } from '../p
 
 /**
  * The part of the state of a contact's polls that later polls rebuild if it is lost. The rest is in
- * {@link PollState}. Stored in a Redis hash field of its own. Builds of Tidings that do not know this field leave it
- * unchanged.
+ * {@link PollState}. Stored in a Redis hash field of its own. Builds of Tidings that do not know this hash field
+ * leave it unchanged.
  */
 export interface RebuildablePollState {
   /** Packed data from which the contact's rate of new messages is estimated; see `schedule/rate.ts`. */
@@ -28,13 +28,14 @@ export interface RebuildablePollState {
   ignoresLimit?: boolean;
   /**
    * True if the list of the contact's messages is sorted, but some messages are not where their timestamps put them.
-   * A read that relies on the timestamps must then read all pages. Builds of Tidings that do not know this field
+   * A read that relies on the timestamps must then read all pages. Builds of Tidings that do not know this property
    * remove it; the next read that finds such messages sets it again.
    */
   hasMisplacedMessages?: boolean;
   /**
-   * The first page of the contact at the last read of the newest messages. Present if that read found no change.
-   * Older builds of Tidings that do not know this field may remove it.
+   * The first page of the contact at the last read of the newest messages. Present if that read requested only this
+   * page, with the documented limit, and found no change. Older builds of Tidings that do not know this property may
+   * remove it.
    */
   unchangedPage?: UnchangedPage;
 }
@@ -93,7 +94,7 @@ export function packRebuildablePollState(state: RebuildablePollState): Buffer {
   return bytes.length === 1 ? Buffer.alloc(0) : bytes;
 }
 
-/** Unpacks the state. Returns an empty state if the bytes are damaged. */
+/** Unpacks the state. Returns an empty state if the bytes are damaged or have another format version. */
 export function unpackRebuildablePollState(bytes: Buffer): RebuildablePollState {
   if (bytes.length === 0) return EMPTY_REBUILDABLE_POLL_STATE;
   try {

@@ -12,16 +12,17 @@ export interface UnreadableElementHistory {
   /** Number of unreadable elements in the contact list before the first entry of {@link rises}. */
   base: number;
   /**
-   * The increases of the number of unreadable elements, oldest first. Empty when the number has fallen to
-   * {@link base} again.
+   * The increases of the number of unreadable elements, oldest first. Empty after the number has fallen to
+   * {@link base} or below.
    */
   rises: readonly CountRise[];
 }
 
 interface CountRise {
   /**
-   * Times at which two consecutive reads of the contact list ended: the last read before the number of
-   * unreadable elements rose, and the first read after that. In milliseconds since 1970 by Redis' clock.
+   * Times at which two reads of the contact list ended: the last read before the number of unreadable elements rose,
+   * and the first read after that. If increases were merged (see {@link MAX_RISES}), the read before the first and
+   * the read after the last of them. In milliseconds since 1970 by Redis' clock.
    */
   from: number;
   to: number;
@@ -56,7 +57,9 @@ export function mayMissingContactBeUnreadable(
   history: UnreadableElementHistory,
   missingSince: number,
 ): boolean {
-  // Two reads may end in the same millisecond. A contact that has been missing since that time may be unreadable.
+  // A contact may be unreadable if it was first missing in the read that ended at `to`, even if the previous read
+  // ended in the same millisecond. If increases were merged, contacts that went missing between `from` and `to` count
+  // too.
   return history.rises.some(
     ({ from, to }) => missingSince === to || (missingSince > from && missingSince < to),
   );
