@@ -1,5 +1,5 @@
 /**
- * Polls upstream and emits an event for every change of a contact or message.
+ * Polls upstream and emits events for changes of contacts and messages.
  *
  * | file or folder | content |
  * |---|---|

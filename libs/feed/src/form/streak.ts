@@ -2,17 +2,19 @@
  * Counts consecutive reads at which a field of messages or contacts had a different value than at the previous read.
  * A long streak shows that the field is volatile.
  *
- * A streak starts when the field differs in nearly all messages or contacts that have the field. Some of them
- * become samples. Later reads count as reads with changes if the field differs in nearly all samples.
+ * A streak starts when the field differs in nearly all messages or contacts that have the field. Some of them become
+ * samples. A later read counts as a read with changes if the field differs in most of the samples that the read
+ * contains. While changes of the field still emit events, the field must also differ in nearly all messages or
+ * contacts that have it.
  *
  * 1. First {@link MutingThresholds.emittedReads} reads with changes: the changes emit events.
- * 2. Next read with changes: the changes are *withheld*. They emit no event, and the snapshot keeps the
- *    earlier value. If two reads without changes follow, the withheld changes are emitted.
- * 3. One more read with changes: the field is *muted*. Its changes emit no events. The field is unmuted after
- *    five consecutive reads without changes.
+ * 2. Next read with changes: the changes are *withheld*. They emit no event, and the snapshot keeps the earlier
+ *    value. If two reads without changes follow, the withheld changes are emitted.
+ * 3. One more read with changes: the field is *muted*. Its changes emit no events. The field is unmuted after five
+ *    consecutive reads without changes.
  *
- * A field that differs at every read therefore emits at most {@link MutingThresholds.emittedReads} events per
- * message or contact.
+ * A field that differs at every read therefore emits at most {@link MutingThresholds.emittedReads} events per message
+ * or contact.
  */
 export interface Streak {
   /**

@@ -19,17 +19,16 @@ import {
 } from './streak.js';
 
 /**
- * Which fields of one contact's messages are volatile. Maps the index of each such field in
- * {@link FINGERPRINT_FIELDS} to a count of the reads at which the field differed. Empty for almost every
- * contact.
+ * Which fields of one contact's messages are or may become volatile. Maps the index of each such field in
+ * {@link FINGERPRINT_FIELDS} to a count of the reads at which the field differed. Empty for almost every contact.
  *
  * Known limits:
  * - If fewer than four messages have undocumented fields, only reads at which nothing else of the messages changed
  *   count towards muting these fields.
- * - All undocumented fields count as one field. For example, a counter of views mutes the other undocumented
- *   fields as well.
- * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL whose
- *   path contains a signature, if the signature changes every minute.
+ * - All undocumented fields count as one field. For example, a counter of views mutes the other undocumented fields
+ *   as well.
+ * - A field is never muted if it differs for only a few messages, or only at some reads. Example: a URL whose path
+ *   contains a signature, if the signature changes every minute.
  */
 export type VolatileMessageFields = ReadonlyMap<number, Streak>;
 

@@ -25,7 +25,9 @@ import { POLL_REPORT_LUA_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /** Reads the stored state of the contact list. */
 export const readContactListStateScript = LuaScript.from(import.meta.url, 'lua/read-list.lua');
-/** Reads the polling state of a contact. */
+/**
+ * Reads the polling state of a contact. If the stored record of a listed contact was lost, creates an empty record.
+ */
 export const readContactPollStateScript = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
 /** Commits a poll of a contact with its snapshots, schedule and events in one atomic step. */
 export const commitPollScript = LuaScript.from(
@@ -50,7 +52,7 @@ export const recordContactListFailureScript = LuaScript.from(
 export const readContactJsonScript = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
 /** Reads contacts as JSON. */
 export const readContactsJsonScript = LuaScript.from(import.meta.url, 'lua/read-contacts.lua');
-/** Clears the request to read the contact list. */
+/** Clears the request to read the contact list, and returns whether there was one. */
 export const consumeContactListPollRequestScript = LuaScript.from(
   import.meta.url,
   'lua/consume-contact-list-poll-request.lua',
@@ -62,7 +64,10 @@ export const readMessageRateHistogramScript = LuaScript.from(
 );
 /** Makes a contact due earlier, if it is scheduled. */
 export const expeditePollScript = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');
-/** Makes the contacts to which phone numbers most likely belong due earlier, if they are scheduled. */
+/**
+ * Makes the contacts to which phone numbers most likely belong due earlier, if they are scheduled. Requests a read of
+ * the contact list if a phone number belongs to no known contact.
+ */
 export const expeditePollsOfRecipientsScript = LuaScript.from(
   import.meta.url,
   'lua/expedite-recipients.lua',

@@ -3,7 +3,7 @@ import type { RedisClient } from '#platform';
 /**
  * Yields the fields of a Redis hash. Requests them from Redis in batches, because reading a long hash at once would
  * take many times the memory of the result. If fields are added or removed meanwhile, the result may or may not
- * contain them.
+ * contain them. A field may be yielded twice.
  * @param batchSize number of fields to request at a time; Redis may return more
  */
 export async function* fieldsOfRedisHash(

@@ -35,8 +35,8 @@ export class RedisPollClaimer {
   private readonly holder = newId('req');
   private claims = 0;
   /**
-   * Combines the calls of `claim` in one turn of the event loop into one script run. The input of each call
-   * is the account's configured budget, in requests per second.
+   * Combines the calls of `claim` for one account in one turn of the event loop into one script run. The input of
+   * each call is the account's configured budget, in requests per second.
    */
   private readonly batches: CallBatcher<number, ClaimReply>;
 

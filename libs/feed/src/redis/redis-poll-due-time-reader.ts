@@ -6,8 +6,8 @@ const feedSurveyScript = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
 /** How many reads of an account are due, whether the contact list must be read, and when the next contact is due. */
 export interface PollDueTimes {
   /**
-   * Time until the first contact is due, in milliseconds. A claimed contact counts as due at the end of its
-   * lease. Absent if no contact is scheduled.
+   * Time until the first contact is due, in milliseconds; 0 if a contact is already due. A claimed contact counts as
+   * due at the end of its lease. Absent if no contact is scheduled.
    */
   dueInMs?: number;
   /** Number of reads that are due now. Reads of the newest messages and of older messages both count. */
@@ -16,7 +16,10 @@ export interface PollDueTimes {
   isListPollRequested: boolean;
 }
 
-/** Reads the {@link PollDueTimes} of an account with a single cheap script. */
+/**
+ * Reads the {@link PollDueTimes} of an account with a single cheap script. If Redis' clock was set back, the script
+ * first moves the due times back accordingly, and ends all leases.
+ */
 export class RedisPollDueTimeReader {
   constructor(
     private readonly redis: RedisClient,

@@ -15,7 +15,9 @@ interface PollOfContact {
   poll: UnchangedPoll;
 }
 
-/** Commits polls that found no changes. Commits the polls of one account together. */
+/**
+ * Commits polls that found no changes. The commits of one account in one turn of the event loop are made together.
+ */
 export class RedisUnchangedPollCommitter {
   private readonly batches: CallBatcher<PollOfContact, NextDueTime | undefined>;
 

@@ -10,9 +10,9 @@ import type { VolatileField, VolatileFieldStore } from '../form/volatile-fields.
 /**
  * Fields of the Redis hash:
  *
- * - `learned`: which contact fields are volatile.
+ * - `learned`: which contact fields are or may become volatile.
  * - `contacts`: number of contacts in the contact list.
- * - `m:` and the name of a message field: number of contacts in whose messages this field is volatile.
+ * - `m:` and the name of a message field: number of contacts in whose messages this field is muted.
  */
 const LEARNED = 'learned';
 const CONTACTS = 'contacts';

@@ -4,21 +4,22 @@ import type { RateHistogram } from './rate-histogram.js';
 /** Statistics of the detection delay of an account's new messages in the last hour. */
 export interface DetectionDelay {
   /**
-   * `p50Ms` and `p95Ms` are the median and the 95th percentile of the time from a message's timestamp to the
-   * commit of its event, in milliseconds. Absent if the account had no new messages in the last hour.
+   * `p50Ms` and `p95Ms` are the median and the 95th percentile of the time from a message's timestamp to the commit
+   * of its event, in milliseconds. Absent if {@link count} is 0.
    */
   p50Ms?: number;
   p95Ms?: number;
   /** Number of new messages from whose detection delays `p50Ms` and `p95Ms` were calculated. */
   count: number;
   /**
-   * Number of new messages without a usable timestamp. These messages are included in `count`. Their
-   * detection delays are estimated from the times of the polls.
+   * Number of new messages without a usable timestamp: for example, it is missing, or more than a minute ahead of
+   * upstream's clock. These messages are included in `count`. Their detection delays are estimated from the times of
+   * the polls.
    */
   estimated: number;
   /**
-   * Number of messages that were more than a day old when upstream first showed them. They are not included
-   * in `count`.
+   * Number of messages that were more than a day old when their events were committed. They are not included in
+   * `count`.
    */
   late: number;
 }
@@ -52,11 +53,15 @@ export interface FeedOverview {
   /** Why the contact list cannot be read. Absent if it can be read. */
   listFault?: ListFault;
   /**
-   * When a read first found that upstream shows far fewer contacts or messages than before, in milliseconds
-   * since 1970 by Redis' clock. Absent if there is no such decrease.
+   * When a read first found that upstream shows far fewer contacts or messages than before, in milliseconds since
+   * 1970 by Redis' clock. Absent if there is no such decrease, or if an administrator has confirmed the deletions
+   * since then.
    */
   suspectSince?: number;
-  /** Number of unreadable messages that were found so far. Each message is counted once. */
+  /**
+   * Number of unreadable messages that were found so far. Each message is counted once. Of one contact, only about 20
+   * are counted.
+   */
   unreadable: number;
   /** Number of elements of the last contact list that could not be read as contacts. */
   unreadableContacts: number;

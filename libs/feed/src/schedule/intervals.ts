@@ -24,7 +24,7 @@ interface Group {
 const SECOND_MESSAGE_AFTER_SECONDS = 60;
 /**
  * The longest polling interval is at most this many times the interval that results if all contacts are polled
- * equally often.
+ * equally often. Exception: it is never shorter than {@link IntervalBounds.minMs}.
  */
 const LONGEST_INTERVAL_MAX_RATIO = 1.25;
 /**
@@ -98,9 +98,10 @@ function limitsOf(groups: readonly Group[], requestsPerSecond: number, bounds: I
 }
 
 /**
- * Late detection of messages has a cost; see {@link delayCost}. Polling intervals are chosen so that this
- * cost is the same for each contact. Returns the cost at which the polls of all contacts together use the
- * whole request budget.
+ * Late detection of messages has a cost; see {@link delayCost}. Polling intervals are chosen so that this cost is the
+ * same for each contact whose interval is within the limits. Returns the cost at which the polls of all contacts
+ * together use the whole request budget. If the budget suffices to poll all contacts at the shortest interval,
+ * returns a cost at which they are polled so.
  */
 function delayCostForBudget(groups: readonly Group[], requestsPerSecond: number, limits: Limits): number {
   const requestsPerSecondAt = (cost: number): number => {

@@ -52,9 +52,10 @@ const FLOOR = 1 / 5;
 const FACTORS = [1 / 2, 1, 2];
 
 /**
- * Forecasts the polling intervals and detection delays of an account for half, the whole and twice its request
- * budget. The forecast assumes that the message rates of the contacts and {@link PlannedBudget.usedByOthers} stay the
- * same. It uses the same computation as the schedule of polls. Has no side effects.
+ * Forecasts the longest polling interval of an account with its request budget, and the detection delays with half,
+ * the whole and twice the request budget. The forecast assumes that the message rates of the contacts and
+ * {@link PlannedBudget.usedByOthers} stay the same. It uses the same computation as the schedule of polls. Has no
+ * side effects.
  */
 export function forecastPolling(
   { contacts, rates, interval }: Pick<FeedOverview, 'contacts' | 'rates' | 'interval'>,

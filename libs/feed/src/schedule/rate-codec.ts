@@ -16,7 +16,7 @@ const MIN_AMOUNT = 1e-6;
 const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;
 
-/** Packs the data from which a contact's message rate is estimated, into at most 16 bytes. */
+/** Packs the data from which a contact's message rate is estimated, into about 16 bytes. */
 export function packMessageRate(state: MessageRateState): Buffer {
   const { at, starts, follows, watchedMs, gaps, gapsMs } = state;
   const writer = new PackedBytesWriter().byte(VERSION);

@@ -24,8 +24,8 @@ export function messageRateBucketIndexOf(perSecond: number): number {
 }
 
 /**
- * Returns the message rate that represents all rates of a bucket, in messages per second: the geometric
- * mean of the bucket's bounds.
+ * Returns the message rate that represents all rates of a bucket, in messages per second: the geometric mean of the
+ * bucket's bounds. The first and the last bucket count as if they were as wide as the others, on a logarithmic scale.
  */
 export function representativeRateOfBucket(bucket: number): number {
   return LOWEST_PER_SECOND * 10 ** ((bucket + 0.5) / BUCKETS_A_DECADE);

@@ -7,7 +7,10 @@
  * data, but the estimated rate falls as time passes. All times are in milliseconds since 1970, by Redis' clock.
  */
 export interface MessageRateState {
-  /** When the contact's last message arrived, in milliseconds since 1970. */
+  /**
+   * When the contact's last message arrived, in milliseconds since 1970. For a contact without messages, when it was
+   * first read.
+   */
   at: number;
   /** Weighted number of bursts of messages so far. The weight of a burst halves every two days. */
   starts: number;

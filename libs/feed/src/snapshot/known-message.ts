@@ -14,6 +14,7 @@ export interface KnownMessage {
    * message was first read.
    */
   deliveredEmitted: boolean;
+  /** The same for `message.read`. */
   readEmitted: boolean;
   fingerprint: Fingerprint;
   /**
