@@ -30,7 +30,7 @@ export interface ContactListComparison {
    * True if the new contacts of the list may be known contacts with new ids. They are then stored without events.
    * This is assumed in two cases: the list probably comes from another messaging service; or it is the first list
    * that suggests an outage, and it contains at least half as many new contacts as known contacts are missing from it
-   * (or an interrupted commit found this).
+   * (or a commit that was interrupted had found this).
    */
   isReplaced: boolean;
   /**

@@ -102,9 +102,9 @@ export class UnidentifiedContactReader {
   }
 
   /**
-   * Logs which contacts were not read: their read failed, they are missing from the contact list, or the round took too
-   * long. An operator needs to know this, because sends wait until these contacts are read. Logs nothing if the contacts
-   * are the same as at the previous call.
+   * Logs which contacts were not read: their read failed, they are missing from the contact list, or the round took
+   * too long. An operator needs to know this, because sends wait until these contacts are read. Logs nothing if there
+   * are no such contacts, or if they are the same as at the previous call.
    */
   private logContactsNotRead(account: string, contactIds: readonly string[]): void {
     const ids = contactIds.join(' ');

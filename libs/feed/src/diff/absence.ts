@@ -221,7 +221,7 @@ export const REAPPEARANCE_EVENT_CHANGES = { deleted: { from: true, to: false } }
 /**
  * Returns the event that reports the deletion of a message.
  * @param last the message as in its last recorded event; undefined if the log no longer contains that event. The
- * result then contains only the id of the message.
+ * event of the deletion then contains only the id of the message.
  * @param send the send that the message belongs to, if any
  */
 export function createMessageDeletionEvent(

@@ -4,8 +4,8 @@ import { JsonHasher } from './json-hasher.js';
 
 /**
  * The fields of the fingerprint that the `changes` of an event list by name. All other fields of the fingerprint are
- * listed together as `other`. The flags (`status.delivered`, `status.read`) and `deleted` also have names of their own
- * in `changes`, but are not part of the fingerprint.
+ * listed together as `other`. The flags (`status.delivered`, `status.read`) and `deleted` also have names of their
+ * own in `changes`, but are not part of the fingerprint.
  */
 export const FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES = [
   'from',
@@ -211,8 +211,8 @@ export function haveSameMessageContent(one: Fingerprint, other: Fingerprint): bo
 }
 
 /**
- * Returns the fields of a message that events report together under the name `other`: all fields except the
- * id, the fields in {@link FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES}, and the flags `read` and `delivered` in the field
+ * Returns the fields of a message that events report together under the name `other`: all fields except the id, the
+ * fields in {@link FINGERPRINT_FIELDS_NAMED_IN_EVENT_CHANGES}, and the flags `read` and `delivered` in the field
  * `status`. If one of the returned fields changed, `other` contains all of them.
  */
 export function fieldsReportedAsOther(raw: UpstreamMessage['raw']): Record<string, unknown> {

@@ -42,8 +42,8 @@ export interface KnownMessage {
 
 /**
  * Returns true if the message's flags (`delivered`, `read`) are expected to change: the message is outbound and not
- * deleted, is not both delivered and read, and has a timestamp that is less than `settleMs` milliseconds before or after
- * `upstreamNow`. A timestamp may be in the future, for example if its year is wrong.
+ * deleted, is not both delivered and read, and has a timestamp that is less than `settleMs` milliseconds before or
+ * after `upstreamNow`. A timestamp may be in the future, for example if its year is wrong.
  * @param upstreamNow current time by upstream's clock, in milliseconds since 1970
  */
 export function mayFlagsStillChange(known: KnownMessage, upstreamNow: number, settleMs: number): boolean {
