@@ -22,7 +22,7 @@ export interface Sender {
    */
   takeBudgetToken(account: string): Promise<BudgetTokenRenewal>;
 
-  /** True if requests for the account are suspended, because upstream is unavailable or rejects the account. */
+  /** Resolves to true during an outage of the account: requests for the account are then suspended. */
   isHeld(account: string): Promise<boolean>;
 
   /**
@@ -31,8 +31,8 @@ export interface Sender {
    * @param token the result of {@link takeBudgetToken}; or, if `LaneStore.fence` took the token, the time at which
    *   `LaneStore.fence` was called
    * @param address hash of the expected upstream address; the POST is not made if the account's address has changed
-   * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamRequestNotSentError} mean that no POST
-   * was made
+   * @throws {UpstreamError | BudgetExhaustedError}; {@link BudgetExhaustedError}, {@link UpstreamUnavailableError}
+   * and {@link UpstreamRequestNotSentError} mean that no POST was made
    */
   post(
     account: string,
@@ -62,13 +62,14 @@ export interface LookupOptions {
   /**
    * If the last read of the contact list was earlier than this time (in milliseconds since 1970 by Redis' clock), the
    * list is read again first. If the list cannot be read, only the messages of contacts that are already known are
-   * read. Absent: the age of the list does not matter.
+   * read. Absent: the age of the list does not matter. The list is always read first if no contact of the recipient
+   * is known.
    */
   minListReadAt?: number;
   /**
-   * If true, the read counts as complete only if two further conditions are met: the contact list was read at
-   * {@link minListReadAt} or later, and the list contains all known contacts of the recipient. Used if the send will be
-   * posted when a complete look-up does not find the send's message.
+   * If true, the read counts as complete only if three further conditions are met: the contact list was read at
+   * {@link minListReadAt} or later; the list contains all known contacts of the recipient; and if there are none, the
+   * list is not suspected to be incomplete because of an outage. Used if the send is to be posted after its look-ups.
    */
   isListRequired?: boolean;
   /**
@@ -93,12 +94,14 @@ export interface Lookup {
    * Reads the messages of a recipient now, and records which send each message belongs to. Returns false if the read
    * was incomplete: a message that was not found may then still exist.
    * @throws {UpstreamError} if upstream could not be read
+   * @throws {BudgetExhaustedError} if the budget has no token in time
    */
   lookUp(account: string, phoneNumber: string, options?: LookupOptions): Promise<boolean>;
 
   /**
    * Reads the account's contact list from upstream.
    * @throws {UpstreamError} if the contact list could not be read
+   * @throws {BudgetExhaustedError} if the budget has no token in time
    */
   readList(account: string): Promise<void>;
 

@@ -1,8 +1,8 @@
 import type { RelayJobs } from '../ports.js';
 
 /**
- * Maximum number of lanes whose wake-up jobs are not written yet. Further lanes get no wake-up job. A reconcile task
- * wakes them later.
+ * Maximum number of lanes that wait for the next write of wake-up jobs. Further lanes get no wake-up job. A reconcile
+ * task wakes them later.
  */
 const MAX_WAITING = 10_000;
 

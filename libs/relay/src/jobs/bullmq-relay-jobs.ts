@@ -11,7 +11,7 @@ const MAX_LANES_PER_JOB = 16;
  * Implements {@link RelayJobs} with BullMQ jobs that wake lanes (recipients' queues of sends). Lanes that are woken
  * without delay share jobs: one job for each send would add half as much load on Redis as storing the send. A lane
  * that is woken with a delay gets its own job, so that BullMQ recognizes and ignores further jobs for the same lane
- * and time.
+ * and about the same time.
  */
 export class BullmqRelayJobs implements RelayJobs {
   constructor(

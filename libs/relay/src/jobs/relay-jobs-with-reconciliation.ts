@@ -11,7 +11,7 @@ export const RELAY_TASK_NAMES = {
   expire: 'expire',
   /** Tests during an outage of upstream whether the outage is over. */
   probe: 'probe',
-  /** Removes finished sends that exceed the retention limits. */
+  /** Removes stored sends that exceed the retention limits: first finished sends, then accepted and unknown sends. */
   trim: 'trim',
   /** Removes uploaded files that no send needs. */
   sweepFiles: 'sweepFiles',

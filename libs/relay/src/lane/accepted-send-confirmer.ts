@@ -13,8 +13,8 @@ import {
 } from '../send/send-record.js';
 
 /**
- * Maximum wait between two checks for a send's message, in milliseconds. Up to this maximum, the wait is as long as the
- * time since the POST.
+ * Maximum wait between two checks for a send's message while the recipient's messages can be read, in milliseconds.
+ * Up to this maximum, the wait is as long as the time since the POST. The wait before the last check may be shorter.
  */
 const MAX_WAIT_MS = 30_000;
 /**
@@ -26,14 +26,17 @@ const MAX_WAIT_AFTER_FAILURES_MS = 600_000;
 const MIN_WAIT_MS = 500;
 /**
  * Length of the first part of the confirmation period, as a fraction of the period. During this part, a check only
- * requests an earlier poll of the contact, and makes no look-up.
+ * requests an earlier poll of the recipient's messages, and makes no look-up.
  */
 const POLL_ONLY_SHARE = 1 / 4;
 /** Maximum number of recipients whose messages are read in parallel. */
 const MAX_PARALLEL = 10;
 /** Time after which one call of `confirm` starts no further reads, in milliseconds. */
 const MAX_ROUND_MS = 3_000;
-/** Maximum number of sends to one recipient that are checked with the same read of the recipient's messages. */
+/**
+ * Maximum number of further sends to one recipient that are checked together with the due sends, with the same read
+ * of the recipient's messages.
+ */
 const MAX_SHARED = 200;
 
 /**
@@ -48,7 +51,8 @@ export class AcceptedSendConfirmer {
   ) {}
 
   /**
-   * Checks once whether the messages of accepted sends have appeared.
+   * Checks once whether the messages of accepted sends have appeared. After {@link MAX_ROUND_MS}, starts no further
+   * reads: the checks of the remaining sends stay due.
    * @param due sends whose next check is due, by recipient
    */
   async confirm(account: string, due: ReadonlyMap<string, readonly SendRecord[]>): Promise<void> {
@@ -83,12 +87,13 @@ export class AcceptedSendConfirmer {
   }
 
   /**
-   * Checks whether the messages of the accepted sends to one recipient have appeared. All these sends share one read of
-   * the recipient's messages, even sends whose check is not due yet.
+   * Checks whether the messages of the accepted sends to one recipient have appeared. If all due sends are in the
+   * first part of their confirmation periods ({@link POLL_ONLY_SHARE}), only requests an earlier poll. Otherwise, all
+   * sends after this part share one read of the recipient's messages, even sends whose check is not due yet.
    *
-   * A send's confirmation period counts down only while the recipient's messages can be read completely. The checks of
-   * a send end with the first complete read after the confirmation period, or with a read that is not complete after
-   * the send has reached its maximum age.
+   * A send's confirmation period counts down only while the recipient's messages can be read completely. The checks
+   * of a send end with the first complete read after the confirmation period, or with a read that is not complete, if
+   * at least `SEND_MAX_AGE_SECONDS` have passed since the POST.
    * @param due sends whose check was due
    */
   private async confirmRecipient(
@@ -152,7 +157,7 @@ export class AcceptedSendConfirmer {
 
   /**
    * Returns how much of the confirmation period was left at the last look-up, and how much time has passed since that
-   * look-up, in milliseconds.
+   * look-up, in milliseconds. Before the first look-up, the POST takes the place of the last look-up.
    */
   private countdownOf(record: SendRecord, now: number): { leftMs: number; passedMs: number } {
     const { order, state } = record;
@@ -212,7 +217,8 @@ export class AcceptedSendConfirmer {
     try {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
-      // If the request for an earlier poll fails, no harm is done: the next check makes the request again.
+      // If the request for an earlier poll fails, no harm is done: the next check makes the request again or reads
+      // the recipient's messages.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
     }
   }
@@ -223,8 +229,8 @@ function begunAtOf({ order, state }: SendRecord): number {
 }
 
 /**
- * Returns the time since the POST, in milliseconds. If Redis' clock was set back since then, this time is not known,
- * and {@link MAX_WAIT_MS} is returned.
+ * Returns the time since the POST, in milliseconds. If Redis' clock was set back to a time before the POST, the time
+ * since the POST is not known, and {@link MAX_WAIT_MS} is returned.
  */
 function ageOf(record: SendRecord, now: number): number {
   const begunAt = begunAtOf(record);

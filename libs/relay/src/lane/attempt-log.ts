@@ -29,7 +29,8 @@ export function logAttempt(
       ...(order.requestId === undefined ? {} : { requestId: order.requestId }),
       ...traceIdLogField(order.trace),
       sendId: order.id,
-      // Only the newest attempts of a send are stored, so the number of a later attempt is unknown.
+      // Only the newest attempts are stored with a send. If their maximum number is reached, the number of this
+      // attempt is unknown.
       ...(state.attempts.length < MAX_STORED_ATTEMPTS_PER_SEND ? { attempt: state.attempts.length + 1 } : {}),
       outcome,
       ...(httpStatus === undefined ? {} : { status: httpStatus }),

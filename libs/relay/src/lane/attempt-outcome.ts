@@ -19,7 +19,7 @@ export interface AttemptResult {
   retryAfterMs?: number;
 }
 
-/** HTTP statuses with which upstream rejects a send permanently. */
+/** HTTP statuses with which upstream rejects a send permanently, except those in `RelaySettings.safeStatuses`. */
 const REFUSALS = new Set([400, 403, 404, 413, 415, 422]);
 /** HTTP status for a rejected API key. Upstream did not accept the send. A retry can succeed with a corrected key. */
 const UNAUTHENTICATED = 401;
@@ -28,7 +28,7 @@ const UNAUTHENTICATED = 401;
  * Derives the outcome of a POST from its error. `not_taken`: upstream certainly did not accept the send, so the send
  * may be retried. `refused`: upstream rejected the send permanently. `ambiguous`: upstream may have accepted the send.
  * @param safeStatuses HTTP statuses that mean that upstream did not accept the send
- * @throws the given error if it is not an error of an upstream request
+ * @throws the given error if it does not show how a POST ended
  */
 export function classifyPostError(error: unknown, safeStatuses: readonly number[]): AttemptResult {
   const message = error instanceof Error ? error.message : 'unknown error';

@@ -47,13 +47,19 @@ const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 425, 429])
  */
 type ServiceCheckFailure = 'no_list' | 'failed';
 
-/** Relays the sends of one recipient to upstream, one at a time, in the order in which they joined the lane. */
+/**
+ * Relays the sends of lanes to upstream. Within a lane, relays one send at a time, in the order in which the sends
+ * joined the lane.
+ */
 export class LaneRunner {
   private readonly lookups: SendLookupRunner;
   private readonly post: SendPoster;
   /** For each account: time of the Redis restart that was last logged, in milliseconds since 1970. */
   private readonly loggedRestarts = new Map<string, number>();
-  /** For each account: why the last read of the contact list failed, and when the list may be read again. */
+  /**
+   * For each account: why the service behind the upstream address could not be identified, and when the contact list
+   * may be read again to identify it.
+   */
   private readonly failedChecks = new Map<string, { result: ServiceCheckFailure; until: TimeLimit }>();
   private stopping = false;
 
@@ -119,8 +125,8 @@ export class LaneRunner {
   }
 
   /**
-   * Runs the next step of a lane. Returns the wait before the following step, in milliseconds, or undefined if the lane
-   * is empty.
+   * Runs the next step of a lane. Returns the wait before the following step, in milliseconds, or undefined if
+   * upstream accepted the last send of the lane.
    */
   private async runStep(account: string, head: LaneHead, untilFence: TimeLimit): Promise<number | undefined> {
     const sending = await this.sender.accountOf(account);
@@ -139,9 +145,9 @@ export class LaneRunner {
   ): Promise<number | undefined> {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
-    // The service behind the upstream address is not known, but a POST is still safe in two cases. First: the server is
-    // unreachable, so no service gets the POST. Second: the contact list could not be read, but the address has not
-    // changed since the send was stored.
+    // The service behind the upstream address is not known, but a POST is still safe in two cases. First: the server
+    // is unreachable, so no service gets the POST. Second: the contact list could not be read, but the address has
+    // not changed since the send was stored or last resent.
     const isStoredForAddress = upstreamAddressHashStoredWithSend(head.record, address) === address;
     const isSafe = result === 'unreachable' || (result === 'failed' && isStoredForAddress);
     if (!isSafe) return VERIFY_INTERVAL_MS;
@@ -211,7 +217,11 @@ export class LaneRunner {
     }
   }
 
-  /** Reads the contact list, because its contacts show which service is behind the upstream address. */
+  /**
+   * Reads the contact list, because its contacts show which service is behind the upstream address. Returns `read`,
+   * or why the list could not be read. After a failure, returns the same failure for {@link VERIFY_INTERVAL_MS}
+   * without another read, unless the server was unreachable.
+   */
   private async verifyAddress(account: string): Promise<'read' | 'unreachable' | ServiceCheckFailure> {
     const last = this.failedChecks.get(account);
     if (last !== undefined && !last.until.isOver()) return last.result;

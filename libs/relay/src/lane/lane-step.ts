@@ -13,8 +13,8 @@ export type LaneStep =
    */
   | { kind: 'verify_address' }
   /**
-   * The service behind the account's upstream address is not the service for which the send was stored. Set the send
-   * to `unknown`.
+   * The service behind the account's upstream address is not the service for which the send was stored or last
+   * resent. Set the send to `unknown`.
    */
   | { kind: 'wrong_service' }
   /** Upstream may have accepted an earlier POST. Look up the send before it is posted again or marked as expired. */

@@ -6,9 +6,9 @@ import type { SendLookup } from '../send/send.js';
 import { type SendRecord, appendLookupToSend } from '../send/send-record.js';
 
 /**
- * The result of one look-up. `complete`: the messages were read completely. `partial`: some messages may not have been
- * read. `held`: no request was made, because requests for the account are suspended during an outage. `failed`: the
- * messages could not be read.
+ * The result of one look-up. `complete`: the messages were read completely. `partial`: some messages may not have
+ * been read. `held`: the look-up was not made or not finished, because requests for the account are suspended during
+ * an outage. `failed`: a request of the look-up failed, or the request budget had no token in time.
  */
 export type LookupResult =
   { outcome: 'complete' | 'partial' | 'held' } | { outcome: 'failed'; reason: string };
@@ -19,7 +19,10 @@ const OUTCOMES = {
   failed: 'failed',
 } as const satisfies Record<Exclude<LookupResult['outcome'], 'held'>, SendLookup['outcome']>;
 
-/** Reads the messages of a recipient once. Errors of upstream are returned as a result, not thrown. */
+/**
+ * Reads the messages of a recipient once. Errors of upstream and of the request budget are returned as a result, not
+ * thrown.
+ */
 export async function runLookup(
   lookup: Lookup,
   account: string,
@@ -38,8 +41,8 @@ export async function runLookup(
 }
 
 /**
- * Returns the send's record with the result of a look-up added to its list of look-ups. Returns the record unchanged if
- * the look-up made no request.
+ * Returns the send's record with the result of a look-up added to its list of look-ups. Returns the record unchanged
+ * if the look-up was suspended (`held`).
  * @param now when the look-up started, in milliseconds since 1970 by Redis' clock
  */
 export async function appendLookupWithCandidates(

@@ -7,7 +7,11 @@ import { AcceptedSendConfirmer } from './accepted-send-confirmer.js';
 import { stateChangeOfExpiredSend, sendExpiryOf } from '../send/send-expiry.js';
 import type { SendRecord } from '../send/send-record.js';
 
-/** Maximum number of lanes or sends that one run of a task handles. The next run handles the rest. */
+/**
+ * Maximum number of lanes that one run of `reconcile` handles, and of sends that one run of `confirm` handles. One
+ * run of `expire` handles at most this number of sends whose `expiresAt` has passed, and as many of the sends that
+ * have reached their maximum age. The next run handles the rest.
+ */
 const MAX_PER_ROUND = 500;
 /**
  * Size of the first batch when scheduled sends are moved to their lanes. It is small, so that the first sends start
@@ -52,8 +56,8 @@ export class PeriodicRelayTasks {
   }
 
   /**
-   * Moves due scheduled sends to their recipients' lanes. Returns the time until the next scheduled send is
-   * due, in milliseconds, or undefined if no send is scheduled.
+   * Moves due scheduled sends to their recipients' lanes, and wakes these lanes. Returns the time until the next
+   * scheduled send is due, in milliseconds, or undefined if no send is scheduled.
    */
   async promote(account: string): Promise<number | undefined> {
     for (let batchSize = MIN_PROMOTED; ; batchSize = Math.min(2 * batchSize, MAX_PROMOTED)) {
@@ -86,7 +90,10 @@ export class PeriodicRelayTasks {
     if (due.length > 0) await this.confirmations.confirm(account, groupByRecipient(due));
   }
 
-  /** Removes sends that exceed the retention limits, together with their files. */
+  /**
+   * Removes sends that exceed the retention limits, together with their files.
+   * @throws {Error} if the removal of a file fails; the sends are removed nevertheless
+   */
   async trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<void> {
     let failure: { cause: unknown } | undefined;
     for (let batches = 0; batches < MAX_TRIM_BATCHES; batches += 1) {

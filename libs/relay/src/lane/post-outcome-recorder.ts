@@ -82,8 +82,8 @@ export class PostOutcomeRecorder {
   }
 
   /**
-   * Runs a step that stores the outcome of a POST. If Redis fails, tries again until the limit, because only this process
-   * knows the outcome. If the outcome is not stored, another worker must look up the send.
+   * Runs a step that is needed to store the outcome of a POST. If Redis fails, tries again until the limit, because
+   * only this process knows the outcome. If the outcome is not stored, another worker must look up the send.
    */
   async untilRecorded<T>(limit: TimeLimit, step: () => Promise<T>): Promise<T> {
     for (let waitMs = RECORD_RETRY_MS; ; waitMs = Math.min(waitMs * 2, MAX_RECORD_RETRY_MS)) {
@@ -200,7 +200,7 @@ export class PostOutcomeRecorder {
       await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
       // If the request for an earlier poll fails, no harm is done: the next check of the accepted send makes the
-      // request again.
+      // request again or reads the recipient's messages.
       this.logger.debug(
         { account, err: error },
         'could not request an earlier poll of the recipient of an accepted send',
@@ -209,13 +209,14 @@ export class PostOutcomeRecorder {
   }
 
   /**
-   * Stores the outcome of an attempt. If the send changed during the attempt, there are three cases:
+   * Stores the outcome of an attempt. If the send no longer exists, nothing is stored. If the send changed during the
+   * attempt, there are three cases:
    * - Another worker has only begun a look-up of the send: the outcome is stored, because a reply is more certain than
    *   a look-up. If the outcome is `ambiguous`, only the attempt is recorded.
    * - Redis lost the record of this POST, and upstream accepted or may have accepted the POST: the lost record is
    *   stored again first, so that the POST is not repeated.
    * - The send changed in another way, for example because its message was found: only the attempt is recorded.
-   * @returns true if the send was the last in its lane
+   * @returns true if the send left its lane and the lane is then empty
    */
   private async recordOutcome(account: string, record: SendRecord, change: StateChange): Promise<boolean> {
     let current = record;
@@ -261,7 +262,8 @@ function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
 
 /**
  * Returns the stored attempts together with the newest attempt of `own`, in the order in which they began. Other
- * attempts may have been stored since `own` was read.
+ * attempts may have been stored since `own` was read. Returns at most {@link MAX_STORED_ATTEMPTS_PER_SEND} attempts,
+ * the newest ones.
  */
 function mergeAttempts(stored: readonly SendAttempt[], own: readonly SendAttempt[]): SendAttempt[] {
   const newest = own.slice(-1);

@@ -40,7 +40,7 @@ export class SendFencer {
   /**
    * Takes a token of the request budget and marks the send as being posted: usually in one atomic step, otherwise one
    * after the other. If the send cannot be marked now, or has changed since it was read, returns the wait before the
-   * lane's next step.
+   * lane's next step, in milliseconds.
    */
   async fence(
     account: string,
@@ -96,7 +96,8 @@ export class SendFencer {
   /**
    * Marks a send as being posted. If Redis fails, the send may be marked although Redis' reply was lost. In that
    * case, queues the send again and returns `undone`. Only this process knows that the send was not posted. Any other
-   * process would look up the send for minutes, and then set its status to `unknown`.
+   * process would look up the send until the end of its confirmation period, and could then not tell whether it was
+   * posted.
    * @param mark marks the send, with the given unique id of the change
    * @throws the error of Redis if the send is not marked, or if Redis does not answer until the limit `untilDecided`
    */

@@ -12,7 +12,7 @@ import {
 } from '../send/send-record.js';
 import { type LookupResult, runLookup, appendLookupWithCandidates } from './lookup-result.js';
 
-/** Wait times between consecutive look-ups of a send, in milliseconds. The last wait time repeats. */
+/** Wait times before consecutive look-ups of a send, in milliseconds. The last wait time repeats. */
 const LOOKUP_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 
 /**
@@ -56,7 +56,11 @@ export class SendLookupRunner {
     return this.settings.lookupLeaseMs ?? LOOKUP_LEASE_MS;
   }
 
-  /** Returns the wait before the next look-up of a send, in milliseconds. @param looks number of consecutive look-ups */
+  /**
+   * Returns the wait before the next look-up of a send, in milliseconds.
+   * @param looks number of consecutive look-ups with the same result (see {@link SendState.looks}); 0 before the
+   * first look-up
+   */
   private waitAfter(looks: number): number {
     const waits = this.settings.lookupWaitsMs ?? LOOKUP_WAITS_MS;
     return waits[Math.min(looks, waits.length - 1)] ?? 0;
@@ -83,9 +87,10 @@ export class SendLookupRunner {
 
   /**
    * Returns the state change that starts look-ups of a queued send, because Redis may have lost the record of a POST,
-   * or because an operator requested a resend. If no look-up finds the send's message, the send is posted. After a
-   * Redis restart, the look-ups last until the confirmation period has passed since the restart, and at least until a
-   * POST that had begun before the restart has ended. If a resend was requested, one complete look-up is enough.
+   * or because an operator requested a resend. If the look-ups are complete and do not find the send's message, the
+   * send is posted (exception: {@link isMessageOfLostPostPossible}). After a Redis restart, the look-ups last until
+   * the confirmation period has passed since the restart, and at least until a POST that had begun before the restart
+   * has ended. Without a restart, one complete look-up is enough.
    */
   recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
     const periodMs = Math.max(
@@ -133,14 +138,16 @@ export class SendLookupRunner {
    * look-ups end with the first complete read after the confirmation period. The look-ups also end if they have
    * lasted for the maximum age of a send and the latest read is not complete.
    *
-   * If the send will be posted when its message is not found, the last look-up counts as complete only with a recent
-   * contact list, because the message may belong to a new contact.
+   * If the send is to be posted after the look-ups (see {@link isPostedAfterLastLookup}), the last look-up counts as
+   * complete only if the contact list and the unidentified contacts were read recently, because the message may
+   * belong to a new contact. For the limits of this rule, see {@link unidentifiedContactsToRead}.
    */
   async runStep(account: string, head: LaneHead): Promise<number> {
     const { now, redisRestartedAt } = head;
     const { state } = head.record;
     const lease = this.lease(head.record, now);
-    // Redis may have restarted during the look-ups, and lost the record of a POST that was made after them.
+    // Redis may have restarted since the look-ups started, and may have lost the record of a POST that was made after
+    // them.
     if (redisRestartedAt !== undefined) lease.state.mayHaveLostPost = true;
     // Without this lease, workers would begin further look-ups of the send during a slow one, all with the same requests.
     const begun = await this.store.apply(account, head.record, lease);
@@ -246,8 +253,8 @@ export class SendLookupRunner {
         if (renewed === undefined) return record;
         record = renewed;
       } catch {
-        // Redis did not answer. The next renewal is tried before the lease ends. If it fails, too, the result of the
-        // look-up cannot be stored either.
+        // Redis failed. The next renewal is tried before the lease ends. If the lease ends all the same, another
+        // process may begin a look-up, and the store then refuses the result of this look-up.
       }
     }
   }

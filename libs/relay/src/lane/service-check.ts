@@ -7,13 +7,15 @@ const ADDRESS_PROPAGATION_MS = 60_000;
 /**
  * Whether a send may be posted to the account's current upstream address. The service behind this address must be the
  * one for which the send was stored or last resent.
- * - `same_service`: the send may be posted;
+ * - `same_service`: the send may be posted. Also the result if the current address, or the address for which the send
+ *   was stored, is not known;
  * - `other_service`: the send must not be posted;
  * - `unverified`: the service behind the current address is not known. Before the POST, the caller must try to read
  *   the contact list, because its contacts identify the service;
  * - a number: the send must wait for this time, in milliseconds. The send was stored for another address, whose
  *   service is not known. This can mean that the account's address was just changed, and that this process does not
- *   know the new address yet. The process learns the new address within this time.
+ *   know the new address yet. The process learns the new address within this time. If the service is still not known
+ *   afterwards, the send may be posted.
  */
 export type ServiceCheckResult = 'same_service' | 'other_service' | 'unverified' | number;
 
@@ -41,7 +43,8 @@ export function checkServiceBeforePost(
 
 /**
  * Returns a hash of the upstream address that the account had when the send was stored or last resent.
- * @param fallback value to return if no address was stored with the send, because an older build stored it
+ * @param fallback value to return if no address was stored with the send, for example because an older build stored
+ * the send
  */
 export function upstreamAddressHashStoredWithSend(
   { order, state }: SendRecord,

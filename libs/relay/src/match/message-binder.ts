@@ -18,11 +18,17 @@ import {
 export interface Sightings {
   account: string;
   contactId: string;
-  /** Messages that no earlier poll has read, oldest first. */
+  /** Messages that were not known before this poll, oldest first. */
   newMessages: readonly UpstreamMessage[];
-  /** Messages that an earlier poll may have read with a different text, different attachments or no timestamp. */
+  /**
+   * Known messages of which the recipient, direction, text or attachments may have changed since an earlier poll, or
+   * whose timestamp was not known before.
+   */
   editedMessages: readonly UpstreamMessage[];
-  /** Messages of which only flags or other fields have changed since an earlier poll. They are not matched with sends. */
+  /**
+   * Known messages of which only flags or other fields have changed since an earlier poll, and messages that had been
+   * deleted and appeared again. They are not matched with sends.
+   */
   otherChangedMessages: readonly UpstreamMessage[];
   /** How far upstream's clock is ahead of Redis' clock, in milliseconds; 0 if unknown. */
   upstreamAheadMs: number;
@@ -35,8 +41,8 @@ export interface Sightings {
 }
 
 /**
- * Maximum number of sends to one recipient that are compared with new messages. If more sends wait, the oldest are
- * ignored, because sends whose messages never appear must not block later sends.
+ * Maximum number of posted sends to one recipient that are compared with new messages. If more posted sends wait for
+ * a message, the oldest are ignored, because sends whose messages never appear must not block later sends.
  */
 const MAX_AWAITING = 1_000;
 
@@ -61,8 +67,8 @@ export class MessageBinder {
   ) {}
 
   /**
-   * Finds and records the sends that a poll's messages belong to. Returns these sends by message id. A repeated call
-   * returns the same result.
+   * Finds and records the sends that a poll's messages belong to, and updates the statuses of these sends from the
+   * messages' flags. Returns these sends by message id. A repeated call returns the same result.
    */
   async bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>> {
     const { account, contactId, newMessages, editedMessages, otherChangedMessages } = sightings;
@@ -165,9 +171,9 @@ export class MessageBinder {
   }
 
   /**
-   * Sets the status `unknown` for sends that match several messages equally well. Further look-ups do not help, because
-   * later polls do not report these messages as new. Another POST is not safe, because the send may already have
-   * arrived. Returns false if a send changed meanwhile.
+   * Sets the status `unknown` for sends that have the status `relaying` and match several messages equally well.
+   * Further look-ups do not help, because later polls do not report these messages as new. Another POST is not safe,
+   * because the send may already have arrived. Returns false if a send changed meanwhile.
    */
   private async markUndecidedSendsUnknown(
     sightings: Sightings,

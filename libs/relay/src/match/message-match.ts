@@ -50,15 +50,15 @@ const LIKELY_AFTER_MS = 15_000;
  * number of attachments and time. Messages and sends with the same text are matched in order, oldest first. If their
  * numbers differ, some are left out:
  *
- * - More sends than messages: sends whose message is overdue are left out, oldest first. Upstream probably lost their
- *   messages. Then sends without a recorded POST are left out, newest first, because the sends of a lane are posted
- *   in order, oldest first.
+ * - More sends than messages: sends that already have a message are left out first, then sends whose message is
+ *   overdue (upstream probably lost it), each oldest first. Then sends without a recorded POST are left out, newest
+ *   first, because the sends of a lane are posted in order, oldest first.
  * - More messages than sends: messages whose timestamps do not fit the sends are left out, then the newest messages.
  *
  * A send is returned in `undecided` if several messages fit it and upstream perhaps did not accept it.
  *
  * Upstream may show the text and the file of a send as two messages, or add an attachment to a message later. The
- * message with the text then counts as the send's message, unless another message has all attachments.
+ * message with the text then counts as the send's message, unless another message has the text and all attachments.
  *
  * Known limitation: if a person sends the same text to the same recipient at about the same time without Tidings,
  * that person's message may be matched with the send.
@@ -125,7 +125,10 @@ interface ExpectedMessage {
   record: SendRecord;
   text: string;
   attachments: number;
-  /** Start of the first POST whose message is not bound yet, by upstream's clock, in milliseconds since 1970. */
+  /**
+   * Earliest possible start of the first POST whose message is not bound yet, in milliseconds since 1970 by
+   * upstream's clock (see {@link upstreamTimeOfFirstPostWithoutBoundMessage}).
+   */
   from: number;
   likelyUntil: number;
   /**
@@ -175,8 +178,9 @@ function isPart(message: UpstreamMessage, text: string, attachments: number): bo
 }
 
 /**
- * Pairs messages with expected messages, oldest first (see {@link ExpectedMessage}). A pair is ambiguous if two conditions are both true: upstream perhaps did not accept the
- * send, and a message without a pair also fits the send.
+ * Pairs messages with expected messages, oldest first (see {@link ExpectedMessage}). Leaves out unlikely messages and
+ * unlikely expected messages if this does not reduce the number of pairs. A pair is ambiguous if two conditions are
+ * both true: upstream perhaps did not accept the send, and a message without a pair also fits the send.
  */
 function pair(
   candidates: readonly UpstreamMessage[],
@@ -208,7 +212,8 @@ function pair(
 }
 
 /**
- * Pairs messages with expected messages in order, oldest first (see {@link ExpectedMessage}). A message that is clearly older than the POST of the next expected message is skipped.
+ * Pairs messages with expected messages in order, oldest first (see {@link ExpectedMessage}). A message that is
+ * clearly older than the POST of the next expected message is skipped.
  */
 function pairInOrder(
   messages: readonly UpstreamMessage[],
@@ -223,10 +228,9 @@ function pairInOrder(
 }
 
 /**
- * Returns the most likely expected messages. An expected message is the message that upstream should show after one
- * POST of a send. Expected messages are left out one by one, as long as `isEnough` accepts the others: first those of
- * sends that already have a message, then those that should have appeared earlier, then those of sends without a
- * recorded POST.
+ * Returns the most likely expected messages (see {@link ExpectedMessage}). Leaves out each unlikely one if `isEnough`
+ * accepts the others without it: first those of sends that already have a message, then the overdue ones, then those
+ * of sends without a recorded POST, the newest first.
  */
 function likeliestMessages(
   open: readonly ExpectedMessage[],
@@ -256,7 +260,7 @@ function isUnlikelyTime(message: UpstreamMessage, expected: ExpectedMessage): bo
 }
 
 /**
- * True if upstream perhaps did not accept the send. A send that is being posted, or is queued for a resend, counts as
+ * True if upstream perhaps did not accept the send. A send that is scheduled, queued or being posted counts as
  * accepted.
  */
 function mayBeUnaccepted({ state }: SendRecord): boolean {

@@ -10,9 +10,10 @@ const REPLACEMENTS: readonly [RegExp, string][] = [
 ];
 
 /**
- * Normalizes the characters that messaging services are known to rewrite: Unicode composition, line breaks,
- * typographic quotes, dashes and ellipses, non-breaking spaces, and blanks at both ends. All other characters stay,
- * including every part of an emoji, so that texts that differ in these characters stay different.
+ * Normalizes what messaging services are known to change in a text: Unicode composition, line breaks, typographic
+ * quotes, dashes and ellipses, non-breaking spaces, placeholders of attachments, and white space at both ends. All
+ * other characters stay, including every part of an emoji, so that texts that differ in these characters stay
+ * different.
  */
 export function normalizeText(text: string): string {
   return REPLACEMENTS.reduce(

@@ -14,7 +14,7 @@ import {
 
 /**
  * Maximum time by which a message with the text of a send may be older than the send's POST, in milliseconds. Older
- * messages are ignored, because some texts are sent every day.
+ * messages are ignored, because some texts are sent every day. For an exception, see {@link maxBeforePostMs}.
  */
 const MAX_BEFORE_POST_MS = 3_600_000;
 
@@ -43,7 +43,10 @@ export class SimilarMessageCollector implements LookupReads {
   readonly contactIds: string[] = [];
   messagesRead = 0;
   private readonly sendsByText = new Map<string, SendRecord[]>();
-  /** The similar messages, by the id of the send. The send's record may have changed since the look-up began. */
+  /**
+   * The similar messages of each send, by the send's id. The key is not the record of the send, because the record
+   * may be replaced during the look-up.
+   */
   private readonly similar = new Map<string, SimilarMessage[]>();
 
   constructor(private readonly sends: readonly SendRecord[]) {

@@ -10,7 +10,7 @@ import {
   type UpstreamHealth,
 } from '#upstream';
 
-/** Time from the start of an outage to the first request that tests whether the outage is over, in milliseconds. */
+/** Time from the start of an outage to its first probe, in milliseconds. After a relapse, this time is longer. */
 const FIRST_PROBE_MS = 500;
 
 /** Maximum number of accounts whose last outage is kept in memory. */
@@ -31,10 +31,10 @@ const postponeProbeScript = LuaScript.from(import.meta.url, 'lua/postpone-probe.
 /** Stores upstream's outages in Redis, one hash per account. An outage is identified by its start time. */
 export class RedisUpstreamHealth implements UpstreamHealth {
   /**
-   * For each account: when this process last saw an outage of the account, by `performance.now()`, and the request
-   * with which the outage began. A success that shows that the outage is over removes the entry, so only this first
-   * success writes to Redis. A process that never saw the outage does not record its successes. As a result, the next
-   * outage may last longer.
+   * For each account: when this process last saw an outage that began with an {@link UnprobedRequest}, by
+   * `performance.now()`, and what this request was for. A success that shows that the outage is over removes the
+   * entry, so only this first success writes to Redis. A process that never saw the outage does not record its
+   * successes. As a result, the next outage may count as a relapse, and may then last longer.
    */
   private readonly seen = new LRUCache<string, { at: number; request: UnprobedRequest }>({
     max: MAX_SEEN_OUTAGES,

@@ -15,7 +15,8 @@ export class UpstreamProbe {
   /**
    * @param probe probes upstream (makes a test request) and records the result
    * @param leaseMs time in which no other process probes upstream, in milliseconds; longer than any probe
-   * @param lanes wakes the waiting lanes when the outage ends; absent if another process wakes the lanes
+   * @param lanes wakes the waiting lanes when the outage ends; absent if another {@link UpstreamProbe} wakes the
+   * lanes
    */
   constructor(
     private readonly health: Pick<UpstreamHealth, 'claimProbeTurn' | 'returnProbeTurn'>,
@@ -25,7 +26,8 @@ export class UpstreamProbe {
   ) {}
 
   /**
-   * Probes upstream if a probe is due. Call this method periodically, in any number of processes.
+   * Probes upstream if a probe is due. Wakes the waiting lanes if an outage has just ended. Call this method
+   * periodically, in any number of processes.
    * @returns `recovered` if an outage has just ended
    */
   async run(account: string): Promise<ProbeTurn> {

@@ -38,7 +38,10 @@ export class FileRemovingRelayStore extends RedisRelayStore {
     return next;
   }
 
-  /** Starts the removal in the background, so that a hanging blob store delays neither a caller nor a lane. */
+  /**
+   * Starts the removal of the file of a send in the background, so that a hanging blob store delays neither a caller
+   * nor a lane.
+   */
   private startRemoval(account: string, send: SendRecord): void {
     if (send.order.file === undefined || this.removals >= MAX_REMOVALS) return;
     this.removals += 1;

@@ -14,7 +14,8 @@ export interface DueSend {
 type DueSendFields = [member: string, id: string, order: string, state: string, revision: string];
 
 /**
- * Returns the members of a sorted set that are due, each with the record of its send if the send still exists.
+ * Returns at most `count` members of a sorted set that are due, each with the record of its send if the send still
+ * exists.
  * @param dueKey key of the sorted set
  */
 export async function readDueSends(

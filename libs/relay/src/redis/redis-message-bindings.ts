@@ -23,9 +23,9 @@ export function messageBindingRedisHashField({ contactId, messageId }: BoundMess
 const REFERENCE = 'reference=';
 
 /**
- * Returns the value that Redis stores for a message, to record which send the message belongs to. The value consists of
- * words, separated by spaces: the send's id, `duplicate` if the send already had another message, the send's reference,
- * and its trace. Earlier builds read only the first two words.
+ * Returns the value that Redis stores for a message, to record which send the message belongs to. The value consists
+ * of words, separated by spaces: the send's id, `duplicate` if the send already had another message, the send's
+ * reference and its trace, if it has them. Earlier builds read only the first two words.
  */
 export function messageBindingRedisHashValue({ sendId, duplicate, reference, trace }: BoundSend): string {
   return [
@@ -36,7 +36,9 @@ export function messageBindingRedisHashValue({ sendId, duplicate, reference, tra
   ].join(' ');
 }
 
-/** Returns the sends that these messages of a contact belong to, by message id. */
+/**
+ * Returns the sends that these messages of a contact belong to, by message id. Leaves out messages without a send.
+ */
 export async function readSendsOfMessages(
   redis: RedisClient,
   keys: AccountKeys,

@@ -26,15 +26,19 @@ export class RedisRelayDueTimeReader {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
-    /** Limits on the age and number of finished sends. */
+    /**
+     * `maxAgeMs`: maximum age of a finished send, in milliseconds. `maxCount`: maximum number of finished, accepted
+     * and unknown sends together.
+     */
     private readonly retention: { maxAgeMs: number; maxCount: number },
     /** Maximum time that a send may wait in its lane, in milliseconds. */
     private readonly maxAgeMs: number,
   ) {}
 
   /**
-   * Returns the due times. If this call is the first to notice a restart of Redis, it also stores the current time
-   * as the time of the restart (see `LaneHead.redisRestartedAt`).
+   * Returns the due times. If this call is the first to notice a restart of Redis, it also stores the current time as
+   * the time of the restart (see `LaneHead.redisRestartedAt`). If Redis' clock was set back, first brings forward the
+   * due times of lanes, of checks of accepted sends and of the next probe.
    */
   async read(account: string): Promise<RelayDueTimes> {
     const keys = accountKeys(this.prefix, account);

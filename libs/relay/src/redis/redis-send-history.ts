@@ -10,7 +10,10 @@ import {
 } from '../send/send-history.js';
 import type { SendStatus } from '../send/send.js';
 
-/** Statuses of sends whose message upstream does not show yet. */
+/**
+ * Statuses of sends that are not finished and whose message upstream does not show yet. `unknown` is left out,
+ * because a send with this status waits for a decision of a caller.
+ */
 const PENDING: readonly SendStatus[] = ['scheduled', 'queued', 'relaying', 'accepted'];
 
 /** Implements {@link SendHistory} with the indexes that the scripts of the relay update. */

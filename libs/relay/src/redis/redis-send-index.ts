@@ -69,7 +69,7 @@ export function laneRedisKeys(keys: AccountKeys): LaneKeys {
 /** A page of ids of sends. */
 export interface SendIdPage {
   ids: string[];
-  /** Number of each send, in the same order. */
+  /** Number of each send (see {@link sendIndexRedisKeys}), in the order of {@link ids}. */
   numbers: number[];
   /** Number before which the next page begins. Absent on the last page. */
   next?: number;
@@ -83,8 +83,8 @@ export interface SendIdPageLimits {
 }
 
 /**
- * Maximum size of the sends on a page, in bytes. Otherwise, a few callers that read pages of long texts could use up the
- * memory of the process.
+ * Maximum size of the sends on a page, in bytes. Without this limit, a few callers that read pages of long texts
+ * could use up the memory of the process.
  */
 export const MAX_SEND_PAGE_SIZE = 4_000_000;
 

@@ -9,9 +9,12 @@ const readOverviewScript = LuaScript.from(import.meta.url, 'lua/sends-overview.l
 
 /** Number of sends that are read in one step if the filter contains a predicate of the caller (`accepts`). */
 const EXAMINED_PER_STEP = 100;
-/** Maximum number of such steps for one page of the result. */
+/** Maximum number of steps of {@link EXAMINED_PER_STEP} sends for one page of the result. */
 const MAX_STEPS = 5;
-/** Maximum length of all texts of one step together, in characters. A single text may be longer. */
+/**
+ * Maximum length of all texts on a page of the result together, in characters, if the filter contains a predicate of
+ * the caller. A single text may be longer.
+ */
 const MAX_TEXT_LENGTH = 2_000_000;
 
 /** A send with its number in the order in which the account's sends were created. */
@@ -35,8 +38,8 @@ export class RedisSendList implements SendList {
   }
 
   /**
-   * Lists sends for which the caller's predicate resolves to true. Continues to read when the page is full, to find out whether
-   * another such send follows.
+   * Lists sends for which the caller's predicate resolves to true. Continues to read when the page is full, to find
+   * out whether another such send follows. Reads at most {@link MAX_STEPS} steps.
    */
   private async listAccepted(
     account: string,

@@ -10,7 +10,7 @@ import {
   type SendRecord,
 } from '../send/send-record.js';
 
-/** Maximum number of sends that one call examines or removes. */
+/** Maximum number of sends that one call of a function of this file examines. */
 const MAX_TRIMMED = 500;
 
 const trimSendsScript = LuaScript.from(import.meta.url, 'lua/trim-sends.lua');
