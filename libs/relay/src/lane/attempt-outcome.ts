@@ -8,7 +8,7 @@ import {
 } from '#upstream';
 import type { AttemptOutcome } from '../send/send.js';
 
-/** The result of one POST of a send to upstream. */
+/** The result of one attempt to post a send to upstream. */
 export interface AttemptResult {
   outcome: AttemptOutcome;
   httpStatus?: number;

@@ -120,7 +120,7 @@ export class LaneRunner {
     this.loggedRestarts.set(account, since);
     this.logger.warn(
       { account, since: new Date(since).toISOString() },
-      'Redis restarted or failed over and may have lost its last writes; each unfinished send is looked up before it is posted',
+      'Redis restarted or failed over and may have lost its last writes; each send from before this restart is looked up before it is posted',
     );
   }
 

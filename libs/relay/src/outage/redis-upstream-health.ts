@@ -10,7 +10,10 @@ import {
   type UpstreamHealth,
 } from '#upstream';
 
-/** Time from the start of an outage to its first probe, in milliseconds. After a relapse, this time is longer. */
+/**
+ * Time from the start of an outage to its first probe, in milliseconds. If the outage is a relapse, this time is
+ * longer.
+ */
 const FIRST_PROBE_MS = 500;
 
 /** Maximum number of accounts whose last outage is kept in memory. */

@@ -59,7 +59,7 @@ export class FileRemovingRelayStore extends RedisRelayStore {
       const { id: sendId, file } = order;
       this.logger.warn(
         { account, sendId, blobId: file.blobId, err: error },
-        'could not remove the uploaded file of a finished send; a periodic task removes the file later',
+        'could not remove the uploaded file of a send that no longer needs it; a periodic task removes the file later',
       );
     }
   }

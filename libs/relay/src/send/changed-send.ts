@@ -9,8 +9,9 @@ import {
 } from './send-transitions.js';
 
 /**
- * Returns the send after a change, the event of the change, and a unique id of the change (`name`).
- * @param now current time by the clock of this process, in milliseconds since 1970
+ * Returns the send after a change, the event of the change (undefined if the change has none), and a unique id of the
+ * change (`name`).
+ * @param now current time by Redis' clock, in milliseconds since 1970
  * @throws {InvalidTransitionError} if the transition is not allowed in the status of the send
  */
 export function changedSend(

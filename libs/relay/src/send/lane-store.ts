@@ -25,7 +25,7 @@ export interface LaneHead {
   services: ReadonlyMap<string, string>;
   /**
    * When a restart or failover of Redis was noticed, in milliseconds since 1970. Present only if this is the first
-   * lane head that was read after the restart.
+   * lane head of the account that was read after the restart.
    */
   noticedRestartAt?: number;
 }
@@ -71,7 +71,10 @@ export interface LaneStore {
   /** Removes a send from its lane. Used if a send with its status does not belong in a lane. */
   removeFromLane(account: string, record: SendRecord): Promise<void>;
 
-  /** Makes a lane due in `ms` milliseconds. Returns false if `head` is no longer the first send in the lane. */
+  /**
+   * Makes a lane due in `ms` milliseconds. Returns false and changes nothing if `head` is no longer the first send in
+   * the lane.
+   */
   postponeLane(account: string, head: SendRecord, ms: number): Promise<boolean>;
 
   /**
@@ -80,6 +83,6 @@ export interface LaneStore {
    */
   releaseWaitingLanes(account: string, count: number): Promise<string[]>;
 
-  /** Returns the recipients of at most `count` lanes that are due. */
+  /** Returns the recipients of at most `count` due lanes, starting with the lanes that have been due longest. */
   dueLanes(account: string, count: number): Promise<string[]>;
 }

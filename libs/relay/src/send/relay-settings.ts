@@ -5,7 +5,7 @@ export const SCHEDULED_SENDS_CHECK_INTERVAL_MS = 5_000;
 
 /** The settings of the relay. */
 export interface RelaySettings {
-  /** Delay before each retry of a send that upstream certainly did not accept, in seconds. */
+  /** Delay before each retry of a send that upstream certainly did not accept, in seconds. The last delay repeats. */
   retryScheduleSeconds: readonly number[];
   /** HTTP statuses that mean that upstream did not accept the send. A retry is then safe. */
   safeStatuses: readonly number[];
@@ -23,7 +23,7 @@ export interface RelaySettings {
   confirmMediaMs: number;
   /**
    * What to do with a send whose POST had no clear outcome and whose message was not found in time. `hold`: set the
-   * send to `unknown`. `resend`: post the send again.
+   * send to `unknown`. `resend`: post the send again, but only once.
    */
   onUnknown: 'hold' | 'resend';
   /**
@@ -33,7 +33,7 @@ export interface RelaySettings {
   postTimeoutMs: number;
   /** Replaces the duration of the lease of a look-up in tests, in milliseconds. */
   lookupLeaseMs?: number;
-  /** Replaces the wait times between consecutive look-ups of a send in tests, in milliseconds. */
+  /** Replaces the wait times before consecutive look-ups of a send in tests, in milliseconds. */
   lookupWaitsMs?: readonly number[];
   /** Replaces the time by which the lease of a POST is longer than its timeout in tests, in milliseconds. */
   postLeaseMarginMs?: number;

@@ -12,13 +12,14 @@ export interface StateChange {
   /** The send's state after the transition, without the fields that the store sets itself, such as the status. */
   state: SendProgress;
   /**
-   * Time until the lane (the recipient's queue) is due again, in milliseconds. Not used if the send leaves its lane:
-   * the lane is then due at once.
+   * Time until the lane (the recipient's queue) is due again, in milliseconds. If absent, the lane keeps its due
+   * time. Must be absent if the send leaves its lane, because the lane is then due at once.
    */
   laneDueInMs?: number;
   /**
    * Time until the next check whether the message of an accepted send has appeared, in milliseconds; null to stop the
-   * checks.
+   * checks. If absent, the time of the next check does not change. If the send does not have the status `accepted`
+   * after the change, its checks always stop.
    */
   confirmInMs?: number | null;
   /**
@@ -30,7 +31,9 @@ export interface StateChange {
    * Each send stores the Redis run in which it was stored or last looked up. A run ends when Redis restarts, fails
    * over or is restored from a backup, and writes may be lost then.
    * - `mustMatch`: the change is rejected if the send's run is not the current run;
-   * - `update`: the current run becomes the send's run, because a look-up starts now.
+   * - `update`: the current run becomes the send's run, because a look-up starts now, or because the process that
+   *   makes the POST stores the lost record of the POST again;
+   * - absent: the run is neither compared nor changed.
    */
   redisRun?: 'mustMatch' | 'update';
   /**
@@ -102,7 +105,7 @@ export interface RelayStore extends LaneStore {
 
   /**
    * Applies a change to a send, and returns the changed send. Writes nothing and returns undefined in these cases:
-   * - the stored send has changed since `record` was read;
+   * - the stored send has changed or was removed since `record` was read;
    * - the message in `change.claim` already belongs to another send;
    * - `change.redisRun` is `mustMatch`, and Redis has restarted since the send was stored or last looked up.
    *
@@ -142,8 +145,9 @@ export interface RelayStore extends LaneStore {
   /**
    * Returns the sends to a recipient that a new message may belong to. The list starts with the posted sends that
    * still wait for a message, ordered by their first POST. Of these, at most the newest `count` sends are returned.
-   * The list ends with the queued sends and the due scheduled sends that may have been posted before Redis restarted
-   * and lost the record of the POST.
+   * The list ends with the queued and scheduled sends that may have been posted before Redis restarted and lost the
+   * record of the POST. Scheduled sends are returned only if they are due within the next 24 hours, because Redis'
+   * clock may have been set back by up to this time.
    */
   sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 
@@ -157,8 +161,8 @@ export interface RelayStore extends LaneStore {
   ): Promise<Map<string, BoundSend>>;
 
   /**
-   * Removes finished sends that are too old, and the oldest sends if there are too many. Returns the removed sends
-   * without their states.
+   * Removes finished sends that are too old, and the oldest sends if there are too many. Each call removes a limited
+   * number of sends. Returns the removed sends without their states.
    *
    * Accepted and unknown sends are removed only after all finished sends, because their outcome is not certain. Each
    * removal of an accepted or unknown send emits an event.

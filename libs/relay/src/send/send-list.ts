@@ -7,9 +7,8 @@ export interface SendFilter {
   /** Selects the sends to one recipient: a phone number in E.164 format. */
   phoneNumber?: string;
   /**
-   * Additional condition, defined by the caller. Resolves to true for a send that meets the condition. All other
-   * sends are left out. The cursor of the next page does not point to one of them, unless the call has examined the
-   * maximum number of sends.
+   * Predicate of the caller. The list contains only sends for which it resolves to true. The cursor of the next page
+   * is the position of such a send, unless the call has examined the maximum number of sends.
    */
   accepts?: (send: Send) => Promise<boolean>;
 }
@@ -45,7 +44,8 @@ export interface SendsOverview {
 export interface SendList {
   /**
    * Returns a page of the sends that match the filter, newest first. A call examines a limited number of sends,
-   * whatever the filter is. A page ends before its sends exceed 4 MB in total, so a page of large sends is shorter.
+   * whatever the filter is. A page of several sends ends before its sends exceed 4 MB in total, so a page of large
+   * sends is shorter.
    * @param before the `next` of the previous page
    */
   list(account: string, filter: SendFilter, limit: number, before?: number): Promise<SendPage>;

@@ -12,8 +12,8 @@ export interface SendOrder extends NewSend {
    */
   upstreamAheadMs?: number;
   /**
-   * Hash of the account's upstream address when the send was stored; absent if an older version of the software stored
-   * the send.
+   * Hash of the account's upstream address when the send was stored; absent if the account had no address, or if an
+   * older version of the software stored the send.
    */
   upstream?: string;
   /** Id of the caller's HTTP request. Used only in the log lines of the send's attempts. */
@@ -51,7 +51,10 @@ export interface SendState {
    */
   step?: string;
   attempts: SendAttempt[];
-  /** Number of consecutive attempts that upstream did not accept. */
+  /**
+   * Number of consecutive attempts that upstream certainly did not accept. Attempts that failed because of an outage
+   * are not counted.
+   */
   refusals: number;
   /**
    * Number of POSTs that upstream accepted or may have accepted, including a POST in progress. Absent or 0 if there
@@ -59,7 +62,7 @@ export interface SendState {
    * of a POST.
    */
   copies?: number;
-  /** Earliest time of the next POST or look-up. During a POST: the end of its lease. */
+  /** Earliest time of the next POST or look-up. During a POST or a look-up: the end of its lease. */
   notBefore?: number;
   /** Start of the last POST. */
   begunAt?: number;
@@ -94,10 +97,7 @@ export interface SendState {
   looks?: number;
   /** When the look-ups of the send started. */
   lookSince?: number;
-  /**
-   * True if the look-ups only make sure that the send was not posted already. If no message is found, the send is
-   * posted.
-   */
+  /** True if the look-ups precede a POST: they only make sure that the send was not posted already. */
   thenPost?: boolean;
   /**
    * True if Redis restarted before or during the look-ups, and may have lost the record of a POST. Present only in the
@@ -115,7 +115,10 @@ export interface SendState {
    * POST.
    */
   duplicates?: readonly BoundMessage[];
-  /** Why the send failed, expired or is unknown, as text. */
+  /**
+   * Why the send failed, expired, has the status `unknown` or is being looked up, or why retention removes it, as
+   * text.
+   */
   reason?: string;
   /**
    * The first look-up of the send and the latest ones, in order of time. Absent if there was no look-up. Earlier builds
@@ -148,8 +151,8 @@ export function appendAttempt(attempts: readonly SendAttempt[], attempt: SendAtt
 }
 
 /**
- * Returns the fields that a send keeps at every transition: attempts, times of POSTs and resends, bound messages, and
- * look-ups.
+ * Returns the fields that a send keeps at every transition: the attempts, the number of refusals, the data of POSTs
+ * and of the last resend, the bound messages, and the look-ups.
  */
 export function fieldsKeptAcrossTransitions(state: SendState): SendProgress {
   const { attempts, refusals, begunAt, begunUpstreamAheadMs, firstBegunAt, resentAt, resentTo } = state;
@@ -191,9 +194,11 @@ export function timeOfFirstPostWithoutBoundMessage({ order, state }: SendRecord)
 }
 
 /**
- * Returns the lowest and the highest of the known clock differences of a send, in milliseconds (positive if upstream's
- * clock is ahead of Redis' clock): when the send was stored, at its latest POST, and now. The lowest and the highest are
- * not equal if, for example, Redis' clock was set, or Redis failed over to a machine with another clock. Each time of the send is by Redis' clock as it was at that moment.
+ * Returns the lowest and the highest of the known clock differences of a send, in milliseconds (positive if
+ * upstream's clock is ahead of Redis' clock): when the send was stored, at its latest POST, and now. The lowest and
+ * the highest are not equal if, for example, Redis' clock was set, or Redis failed over to a machine with another
+ * clock. A difference that was not stored with the send is left out. Each time of the send is by Redis' clock as it
+ * was at that moment.
  * @param upstreamAheadMs the present difference
  */
 export function clockDifferenceRange(
@@ -210,9 +215,9 @@ export function clockDifferenceRange(
 
 /**
  * Returns the earliest possible time of the first POST whose message is not bound yet, in milliseconds since 1970 by
- * upstream's clock. See {@link timeOfFirstPostWithoutBoundMessage}. If Redis' clock was set back meanwhile, the
- * difference of the clocks at the POST counts: with the present difference, the send's own message would seem to be
- * older than the POST.
+ * upstream's clock. See {@link timeOfFirstPostWithoutBoundMessage}. Uses the lowest of the known clock differences
+ * ({@link clockDifferenceRange}): if Redis' clock was set back since the POST, the present difference is too high,
+ * and the send's own message would seem to be older than the POST.
  * @param upstreamAheadMs time by which upstream's clock is now ahead of Redis' clock, in milliseconds
  */
 export function upstreamTimeOfFirstPostWithoutBoundMessage(
@@ -228,7 +233,11 @@ export function upstreamTimeOfFirstPostWithoutBoundMessage(
  */
 export const REDIS_CLOCK_TOLERANCE_MS = 10_000;
 
-/** Maximum time by which Redis' clock may be set back so that POSTs of scheduled sends are still found, in milliseconds. */
+/**
+ * Maximum setback of Redis' clock that the matching of messages with sends takes into account, in milliseconds. If
+ * the clock is set back further and Redis loses the record of a POST, the message of the POST may not be matched with
+ * its send.
+ */
 export const MAX_REDIS_CLOCK_STEP_MS = 86_400_000;
 
 /** Returns the send's record with a look-up added to its list of look-ups. */
@@ -284,6 +293,7 @@ export function isMessageOfSendOverdue({ status, lookLeftMs, copies = 0, thenPos
 
 /**
  * True if the send has left its recipient's queue, but its outcome is not certain. Retention removes such sends last.
+ * False if retention has already decided to remove the send.
  */
 export function hasLeftLaneWithUncertainOutcome({ status, forgotten }: SendState): boolean {
   return (status === 'accepted' || status === 'unknown') && forgotten !== true;

@@ -24,7 +24,10 @@ export interface IdempotencyKey {
 /** Lifetime of the reservation of an idempotency key, unless it is renewed, in milliseconds. */
 export const IDEMPOTENCY_KEY_RESERVATION_MS = 10_000;
 
-/** Thrown if another request with the same idempotency key is still in progress. */
+/**
+ * Thrown if another request with the same idempotency key is still in progress, or if this request's reservation of
+ * the key has expired, so that another request may have reserved it.
+ */
 export class IdempotentRequestInProgressError extends Error {
   constructor() {
     super('Another request with this Idempotency-Key is in progress; retry later.');
@@ -72,8 +75,8 @@ export class SendNotCancellableError extends Error {
 }
 
 /**
- * How an operator resolves a send whose status is `unknown` or `failed`. `resend`: post the send again. `sent` or
- * `failed`: record this as the send's outcome.
+ * How an operator resolves a send. `resend`: post a send with the status `unknown` or `failed` again, unless a
+ * look-up finds its message. `sent` or `failed`: record this as the outcome of a send with the status `unknown`.
  */
 export type ResolveOutcome = 'resend' | 'sent' | 'failed';
 
@@ -118,7 +121,8 @@ export interface SendService {
   release(account: string, key: string, owner: string): Promise<void>;
 
   /**
-   * Returns the send that an earlier request with the same idempotency key created, or undefined if the key is unused.
+   * Returns the send that an earlier request with the same idempotency key created, or undefined if a new send can be
+   * stored under the key.
    * @throws {IdempotencyKeyReusedError | IdempotentRequestInProgressError}
    */
   recall(account: string, idempotency: IdempotencyKey): Promise<Acceptance | undefined>;

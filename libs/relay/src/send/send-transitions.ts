@@ -30,13 +30,17 @@ const EDGES = {
   accepted: edges(['relaying'], 'accepted', 'send.accepted'),
   /** Upstream rejected the send permanently, or the send cannot be posted because its file is missing. */
   refused: edges(['relaying'], 'failed', 'send.failed'),
-  /** Upstream certainly did not accept the POST. The send will be retried. */
+  /**
+   * Upstream certainly did not accept the POST, or no POST was made because the file of the send could not be read.
+   * The send will be retried.
+   */
   not_taken: edges(['relaying'], 'queued'),
   /** The POST had no clear answer: upstream may have accepted the send. The look-ups of the send start. */
   ambiguous: edges(['relaying'], 'relaying'),
   /**
-   * Redis lost the status `relaying` of a send whose POST is in progress or has just ended. The process that makes the
-   * POST sets this status again. If Redis also lost the status `queued`, the stored status is `scheduled`.
+   * Redis lost the status `relaying` of a send whose POST is in progress or has just ended. The process that makes
+   * the POST sets this status again. If Redis also lost the status `queued`, the stored status is `scheduled`. The
+   * stored status is `relaying` if another process has already begun to look up the send.
    */
   fence_restored: edges(['scheduled', 'queued', 'relaying'], 'relaying'),
   /** The process that posted the send died or hangs. The look-ups of the send start. */
@@ -46,7 +50,9 @@ const EDGES = {
    * start before the next POST.
    */
   recheck_started: edges(['queued'], 'relaying'),
-  /** A look-up begins. The send's lease, `notBefore`, prevents further look-ups meanwhile. */
+  /**
+   * A look-up begins, or renews its lease. The lease, which ends at `notBefore`, prevents further look-ups meanwhile.
+   */
   lookup_begun: edges(['relaying'], 'relaying'),
   /** A look-up did not find the message. Another look-up follows. */
   search_continued: edges(['relaying'], 'relaying'),
@@ -57,14 +63,14 @@ const EDGES = {
   /** The message was not found in time, and the setting `SEND_ON_UNKNOWN=resend` demands another POST. */
   resent_automatically: edges(['relaying'], 'queued'),
   /**
-   * The send's message was found. A send that already has a final status keeps this status. A scheduled or queued send
-   * can have a message if Redis lost the record of its POST.
+   * The send's message was found. A send with the status `sent`, `failed`, `cancelled` or `expired` keeps this
+   * status. A scheduled or queued send can have a message if Redis lost the record of its POST.
    */
   found: {
     ...edges(['scheduled', 'queued', 'relaying', 'accepted', 'unknown'], 'sent', 'send.sent'),
     ...selfEdges('sent', 'failed', 'cancelled', 'expired'),
   },
-  /** A second message of the same send was found, because the send was posted twice. */
+  /** A further message of the same send was found, because the send was posted more than once. */
   duplicate_found: selfEdges('sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'),
   /** The send's message now has the flag "delivered" at upstream. */
   message_delivered: edges(['sent'], 'delivered'),

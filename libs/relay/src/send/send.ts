@@ -1,6 +1,6 @@
 /**
  * The statuses of a send. A send becomes `sent`, `delivered` or `read` when upstream shows its message and the
- * message's flags.
+ * message's flags. It also becomes `sent` if an operator records this outcome.
  */
 export const SEND_STATUSES = [
   'scheduled',
@@ -52,14 +52,15 @@ export interface NewSend {
 }
 
 /**
- * Outcome of one POST to upstream. `not_taken`: upstream certainly did not accept the send, so a retry is safe.
- * `refused`: upstream rejected the send permanently. `ambiguous`: upstream may have accepted the send.
+ * Outcome of one attempt to post a send to upstream. `accepted`: upstream answered `queued`. `not_taken`: upstream
+ * certainly did not accept the send, so a retry is safe. `refused`: upstream rejected the send permanently.
+ * `ambiguous`: upstream may have accepted the send.
  */
 export type AttemptOutcome = 'accepted' | 'not_taken' | 'refused' | 'ambiguous';
 
-/** One POST of a send to upstream. */
+/** One attempt to post a send to upstream. It made no POST if the send's file could not be read. */
 export interface SendAttempt {
-  /** When the POST started, as an ISO 8601 time. */
+  /** When the attempt started, as an ISO 8601 time. */
   at: string;
   outcome: AttemptOutcome;
   httpStatus?: number;
@@ -96,7 +97,7 @@ export interface SendLookup {
   /** Number of messages that the look-up read. A message that it read twice counts twice. */
   messagesRead: number;
   candidates: LookupCandidate[];
-  /** Why the look-up failed, as text. */
+  /** Why the look-up failed, as text. Null if it did not fail. */
   error: string | null;
 }
 
@@ -119,7 +120,10 @@ export interface Send {
   attempts: SendAttempt[];
   contactId: string | null;
   messageId: string | null;
-  /** Why the send failed, expired or is unknown, as text. */
+  /**
+   * Why the send failed, expired, has the status `unknown` or is being looked up, or why retention removes it, as
+   * text. Otherwise null.
+   */
   reason: string | null;
   /**
    * The look-ups of the send, oldest first. If there were many, only the first and the latest ones are included.

@@ -106,7 +106,8 @@ export class StoreBackedSendService implements SendService {
 
   /**
    * Applies the change that `decide` returns for the stored send. Starts again if another process changed the send
-   * meanwhile.
+   * meanwhile. Returns undefined if the send does not exist.
+   * @throws {Error} after {@link MAX_CONFLICTS} changes by other processes
    */
   private async change(
     account: string,

@@ -37,7 +37,10 @@ const MAX_CONTACTS = 20;
 /** Maximum number of characters of an error that are stored with a look-up. */
 const MAX_ERROR_LENGTH = 300;
 
-/** Adds a look-up to a list of look-ups. If the list gets too long, keeps the first look-up and the newest ones. */
+/**
+ * Adds a look-up to a list of look-ups. If the list gets too long, keeps the first look-up and the newest ones. Also
+ * shortens the new look-up's lists of contacts and candidates, and its error text.
+ */
 export function appendLookup(lookups: readonly StoredLookup[], lookup: StoredLookup): StoredLookup[] {
   const { contactIds, candidates = [], error, ...rest } = lookup;
   const all: StoredLookup[] = [
