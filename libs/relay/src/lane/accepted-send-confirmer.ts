@@ -40,8 +40,8 @@ const MAX_ROUND_MS = 3_000;
 const MAX_SHARED = 200;
 
 /**
- * Checks whether the messages of accepted sends appear at upstream, and reports sends whose message does not appear in
- * time.
+ * Checks whether the messages of accepted sends appear at upstream, and reports sends whose message does not appear
+ * in time.
  */
 export class AcceptedSendConfirmer {
   constructor(

@@ -26,7 +26,8 @@ const UNAUTHENTICATED = 401;
 
 /**
  * Derives the outcome of a POST from its error. `not_taken`: upstream certainly did not accept the send, so the send
- * may be retried. `refused`: upstream rejected the send permanently. `ambiguous`: upstream may have accepted the send.
+ * may be retried. `refused`: upstream rejected the send permanently. `ambiguous`: upstream may have accepted the
+ * send.
  * @param safeStatuses HTTP statuses that mean that upstream did not accept the send
  * @throws the given error if it does not show how a POST ended
  */
@@ -70,8 +71,8 @@ export function mayBeCausedByOutage({ outcome, httpStatus }: AttemptResult): boo
 }
 
 /**
- * Returns the wait before a send's next attempt, in milliseconds. The wait is taken from the schedule and lengthened at
- * random by up to 20 %. It is at least the wait that upstream requested.
+ * Returns the wait before a send's next attempt, in milliseconds. The wait is taken from the schedule and lengthened
+ * at random by up to 20 %. It is at least the wait that upstream requested.
  * @param scheduleSeconds one wait per attempt, in seconds; the last wait repeats
  * @param refusals number of consecutive earlier attempts that upstream did not accept
  * @param random number from 0 to 1 that selects the random part

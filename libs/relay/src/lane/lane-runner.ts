@@ -92,8 +92,8 @@ export class LaneRunner {
   }
 
   /**
-   * Runs the steps of a lane that are due. Two processes may run the same lane at the same time: a step changes nothing
-   * if the send has changed since it was read.
+   * Runs the steps of a lane that are due. Two processes may run the same lane at the same time: a step changes
+   * nothing if the send has changed since it was read.
    * @returns false if the lane was empty
    */
   async run(account: string, lane: string): Promise<boolean> {
@@ -241,8 +241,8 @@ export class LaneRunner {
 }
 
 /**
- * True if the server answered but has no contact list, for example because the upstream address was configured without
- * its path.
+ * True if the server answered but has no contact list, for example because the upstream address was configured
+ * without its path.
  */
 function isNoContactListError(error: Error): boolean {
   // A reply that is too large, or that could not be decompressed or stored, does not show whether it is a contact

@@ -9,7 +9,8 @@ export type LaneStep =
   | { kind: 'expire'; reason: string }
   | { kind: 'post' }
   /**
-   * No contact list was read from the upstream address yet, so the service behind it is not known. Read the list first.
+   * No contact list was read from the upstream address yet, so the service behind it is not known. Read the list
+   * first.
    */
   | { kind: 'verify_address' }
   /**
@@ -71,8 +72,8 @@ export function nextLaneStep(head: LaneHead, maxAgeMs: number, address: string |
 }
 
 /**
- * Returns how long the send's next POST or look-up must wait, in milliseconds; 0 if it is due. A wait that began before
- * Redis' clock was set back counts as over. Otherwise, it would last until the clock has caught up.
+ * Returns how long the send's next POST or look-up must wait, in milliseconds; 0 if it is due. A wait that began
+ * before Redis' clock was set back counts as over. Otherwise, it would last until the clock has caught up.
  */
 function waitMs({ notBefore = 0, updatedAt }: SendState, now: number): number {
   const isClockSetBack = updatedAt > now + REDIS_CLOCK_TOLERANCE_MS;

@@ -68,8 +68,8 @@ export class PeriodicRelayTasks {
   }
 
   /**
-   * Ends queued sends that have expired, wherever they are in their lanes. Sends that must be looked up first, because
-   * Redis restarted, expire later, when they are the first in their lanes.
+   * Ends queued sends that have expired, wherever they are in their lanes. Sends that must be looked up first,
+   * because Redis restarted, expire later, when they are the first in their lanes.
    */
   async expire(account: string): Promise<void> {
     const { maxAgeMs } = this.settings;
@@ -82,8 +82,8 @@ export class PeriodicRelayTasks {
   }
 
   /**
-   * Checks whether the messages of accepted sends have appeared. Emits an event for a send whose message did not appear
-   * in time.
+   * Checks whether the messages of accepted sends have appeared. Emits an event for a send whose message did not
+   * appear in time.
    */
   async confirm(account: string): Promise<void> {
     const due = await this.store.dueConfirmations(account, MAX_PER_ROUND);

@@ -18,8 +18,8 @@ import { MAX_LANE_WAIT_IN_OUTAGE_MS, type SendLookupRunner } from './send-lookup
 import type { SendAttempt } from '../send/send.js';
 
 /**
- * Wait before the first retry to store the outcome of a POST in Redis, in milliseconds. The wait doubles with each retry,
- * up to {@link MAX_RECORD_RETRY_MS}.
+ * Wait before the first retry to store the outcome of a POST in Redis, in milliseconds. The wait doubles with each
+ * retry, up to {@link MAX_RECORD_RETRY_MS}.
  */
 const RECORD_RETRY_MS = 250;
 const MAX_RECORD_RETRY_MS = 2_000;
@@ -39,8 +39,8 @@ export class PostOutcomeRecorder {
   ) {}
 
   /**
-   * Logs and records the result of a POST. Returns the wait before the lane's next step, in milliseconds; undefined if
-   * upstream accepted the last send of the lane.
+   * Logs and records the result of a POST. Returns the wait before the lane's next step, in milliseconds; undefined
+   * if upstream accepted the last send of the lane.
    */
   async record(account: string, fenced: FencedSend, result: AttemptResult): Promise<number | undefined> {
     const isHeld = await this.untilRecorded(
@@ -51,8 +51,8 @@ export class PostOutcomeRecorder {
   }
 
   /**
-   * Logs and records that the file of a send could not be read, so that nothing was posted. Returns the wait before the
-   * lane's next step, in milliseconds.
+   * Logs and records that the file of a send could not be read, so that nothing was posted. Returns the wait before
+   * the lane's next step, in milliseconds.
    */
   async recordUnavailableFile(
     account: string,
@@ -127,8 +127,8 @@ export class PostOutcomeRecorder {
   }
 
   /**
-   * Records an attempt that failed because of an outage. The send waits for the end of the outage. The attempt does not
-   * count as a step of the send's retry schedule.
+   * Records an attempt that failed because of an outage. The send waits for the end of the outage. The attempt does
+   * not count as a step of the send's retry schedule.
    */
   private async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
@@ -211,8 +211,8 @@ export class PostOutcomeRecorder {
   /**
    * Stores the outcome of an attempt. If the send no longer exists, nothing is stored. If the send changed during the
    * attempt, there are three cases:
-   * - Another worker has only begun a look-up of the send: the outcome is stored, because a reply is more certain than
-   *   a look-up. If the outcome is `ambiguous`, only the attempt is recorded.
+   * - Another worker has only begun a look-up of the send: the outcome is stored, because a reply is more certain
+   *   than a look-up. If the outcome is `ambiguous`, only the attempt is recorded.
    * - Redis lost the record of this POST, and upstream accepted or may have accepted the POST: the lost record is
    *   stored again first, so that the POST is not repeated.
    * - The send changed in another way, for example because its message was found: only the attempt is recorded.

@@ -21,16 +21,16 @@ const LOOKUP_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 export const MAX_LANE_WAIT_IN_OUTAGE_MS = 15_000;
 
 /**
- * Duration of the lease of a look-up, in milliseconds. No other process begins a look-up of the send meanwhile. If the
- * process dies during a look-up, the next look-up begins after the lease. A running look-up renews its lease.
+ * Duration of the lease of a look-up, in milliseconds. No other process begins a look-up of the send meanwhile. If
+ * the process dies during a look-up, the next look-up begins after the lease. A running look-up renews its lease.
  */
 const LOOKUP_LEASE_MS = 30_000;
 /** Number of times that a look-up renews its lease within the duration of the lease. */
 const RENEWALS_PER_LEASE = 3;
 
 /**
- * Maximum age of the contact list for the last look-up of a send, in milliseconds. An older list may lack a new contact
- * with the recipient's number, and the send's message may belong to the new contact.
+ * Maximum age of the contact list for the last look-up of a send, in milliseconds. An older list may lack a new
+ * contact with the recipient's number, and the send's message may belong to the new contact.
  */
 export const MAX_CONTACT_LIST_AGE_FOR_LOOKUP_MS = 60_000;
 
@@ -149,7 +149,8 @@ export class SendLookupRunner {
     // Redis may have restarted since the look-ups started, and may have lost the record of a POST that was made after
     // them.
     if (redisRestartedAt !== undefined) lease.state.mayHaveLostPost = true;
-    // Without this lease, workers would begin further look-ups of the send during a slow one, all with the same requests.
+    // Without this lease, workers would begin further look-ups of the send during a slow one, all with the same
+    // requests.
     const begun = await this.store.apply(account, head.record, lease);
     if (begun === undefined) return 0;
     // Redis' clock may have been set back since the look-ups started.
@@ -186,7 +187,8 @@ export class SendLookupRunner {
       });
       return 0;
     }
-    // Start again with the shortest wait when reads of the recipient's messages begin to fail, or begin to work again.
+    // Start again with the shortest wait when reads of the recipient's messages begin to fail, or begin to work
+    // again.
     const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
     const backoffMs = this.waitAfter(looks);
@@ -209,8 +211,8 @@ export class SendLookupRunner {
       state: { ...next, ...held },
       laneDueInMs,
     });
-    // `apply` returns undefined if the stored send has changed since `record` was read, for example because its message
-    // was found. The lane can then continue at once.
+    // `apply` returns undefined if the stored send has changed since `record` was read, for example because its
+    // message was found. The lane can then continue at once.
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
@@ -314,9 +316,9 @@ export class SendLookupRunner {
 }
 
 /**
- * True if Redis may have lost the record of a POST, and the last look-up saw a message that would be the send's message
- * if Redis' clock was set back. Always false if the difference of the clocks was stored with the send, because the
- * message's time was then compared by upstream's clock.
+ * True if Redis may have lost the record of a POST, and the last look-up saw a message that would be the send's
+ * message if Redis' clock was set back. Always false if the difference of the clocks was stored with the send,
+ * because the message's time was then compared by upstream's clock.
  */
 function isMessageOfLostPostPossible({ order, state }: SendRecord): boolean {
   if (!mayHaveLostPost(state) || order.upstreamAheadMs !== undefined) return false;

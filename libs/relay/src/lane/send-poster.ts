@@ -43,9 +43,9 @@ export class SendPoster {
    * Posts the first send in a lane. Returns the wait before the lane's next step, in milliseconds; 0 means that the
    * next step can start at once. Returns undefined if upstream accepted the last send of the lane.
    * @param head the lane's first send, as it was read when `untilFence` started
-   * @param limits `address`: hash of the only upstream address that the send may be posted to. `requestsPerSecond`: the
-   *   account's request budget. `untilFence`: the send must be marked as `relaying` before this limit, because the send
-   *   may expire soon after it was read.
+   * @param limits `address`: hash of the only upstream address that the send may be posted to. `requestsPerSecond`:
+   *   the account's request budget. `untilFence`: the send must be marked as `relaying` before this limit, because
+   *   the send may expire soon after it was read.
    */
   async post(
     account: string,

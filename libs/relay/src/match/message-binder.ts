@@ -47,8 +47,8 @@ export interface Sightings {
 const MAX_AWAITING = 1_000;
 
 /**
- * Maximum number of tries to update sends that other processes change at the same time. After that, the poll fails, and
- * the next poll retries.
+ * Maximum number of tries to update sends that other processes change at the same time. After that, the poll fails,
+ * and the next poll retries.
  */
 const MAX_CONFLICTS = 10;
 
@@ -280,8 +280,8 @@ function matchChange({ state }: SendRecord, contactId: string, messageId: string
 /**
  * Returns the messages that may belong to a waiting send, oldest first: all new messages, and edited messages that
  * belong to no send. An edited message counts because upstream may add an attachment to a message later. An edited
- * message without a timestamp is left out, because it may be older than the send. A message of which only flags or other
- * fields changed is left out, because it was compared with the sends when it was new.
+ * message without a timestamp is left out, because it may be older than the send. A message of which only flags or
+ * other fields changed is left out, because it was compared with the sends when it was new.
  */
 function candidates(
   fresh: readonly UpstreamMessage[],

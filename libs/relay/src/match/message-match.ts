@@ -17,8 +17,8 @@ export interface Match {
 
 export interface MatchResult {
   /**
-   * The matches, at most one per send. A send that was posted twice has two messages. For the second match, record the
-   * first match and call {@link matchMessagesToSends} again.
+   * The matches, at most one per send. A send that was posted twice has two messages. For the second match, record
+   * the first match and call {@link matchMessagesToSends} again.
    */
   matches: Match[];
   /** Sends for which several messages match equally well. */
@@ -37,8 +37,8 @@ export interface UndecidedMatch {
  */
 const LIKELY_BEFORE_MS = 2_000;
 /**
- * Time in milliseconds. A message whose timestamp is later than a send's POST by more than this time probably does not
- * belong to the send.
+ * Time in milliseconds. A message whose timestamp is later than a send's POST by more than this time probably does
+ * not belong to the send.
  */
 const LIKELY_AFTER_MS = 15_000;
 
@@ -46,9 +46,9 @@ const LIKELY_AFTER_MS = 15_000;
  * Finds out which new outbound message belongs to which waiting send. A message belongs to at most one send. Pure
  * function.
  *
- * Upstream does not say which send a message belongs to. Messages and sends are therefore compared by recipient, text,
- * number of attachments and time. Messages and sends with the same text are matched in order, oldest first. If their
- * numbers differ, some are left out:
+ * Upstream does not say which send a message belongs to. Messages and sends are therefore compared by recipient,
+ * text, number of attachments and time. Messages and sends with the same text are matched in order, oldest first. If
+ * their numbers differ, some are left out:
  *
  * - More sends than messages: sends that already have a message are left out first, then sends whose message is
  *   overdue (upstream probably lost it), each oldest first. Then sends without a recorded POST are left out, newest
@@ -170,8 +170,8 @@ function isWhole(message: UpstreamMessage, _: string, attachments: number): bool
 }
 
 /**
- * Returns true if a message may be a part of a send: the message has fewer attachments than the send, and has a text or
- * an attachment.
+ * Returns true if a message may be a part of a send: the message has fewer attachments than the send, and has a text
+ * or an attachment.
  */
 function isPart(message: UpstreamMessage, text: string, attachments: number): boolean {
   return message.attachments < attachments && (text !== '' || message.attachments > 0);

@@ -88,8 +88,8 @@ export class SimilarMessageCollector implements LookupReads {
   }
 
   /**
-   * Returns the messages that resemble a send, oldest first, each with the reason why it was not recorded as the send's
-   * message.
+   * Returns the messages that resemble a send, oldest first, each with the reason why it was not recorded as the
+   * send's message.
    */
   async candidatesOf(store: RelayStore, account: string, record: SendRecord): Promise<StoredCandidate[]> {
     const own = boundMessagesOf(record.state);

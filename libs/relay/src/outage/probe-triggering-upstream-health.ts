@@ -4,7 +4,8 @@ import { RedisUpstreamHealth } from './redis-upstream-health.js';
 import { RELAY_TASK_NAMES } from '../jobs/relay-jobs-with-reconciliation.js';
 
 /**
- * Records the start and end of upstream's outages. After each start and end, the task that tests upstream runs at once.
+ * Records the start and end of upstream's outages. After each start and end, the task that tests upstream runs at
+ * once.
  */
 export class ProbeTriggeringUpstreamHealth extends RedisUpstreamHealth {
   constructor(

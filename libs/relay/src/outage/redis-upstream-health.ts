@@ -120,8 +120,9 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   }
 
   /**
-   * Returns the time until {@link claimProbeTurn} must be called next, in milliseconds. During an outage: the time until
-   * the next probe is due. If an outage has just ended: 0, so that the caller learns of the end. Otherwise: undefined.
+   * Returns the time until {@link claimProbeTurn} must be called next, in milliseconds. During an outage: the time
+   * until the next probe is due. If an outage has just ended: 0, so that the caller learns of the end. Otherwise:
+   * undefined.
    */
   async nextTurnInMs(account: string): Promise<number | undefined> {
     const reply = await nextTurnScript.run(this.redis, { upstream: this.keys(account)('upstream') });

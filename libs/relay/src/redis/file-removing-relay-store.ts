@@ -6,8 +6,8 @@ import type { AppliedChange, StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
 /**
- * Maximum number of files that one process removes at the same time. While a blob store hangs, further files are left to
- * the periodic clean-up.
+ * Maximum number of files that one process removes at the same time. While a blob store hangs, further files are left
+ * to the periodic clean-up.
  */
 const MAX_REMOVALS = 100;
 

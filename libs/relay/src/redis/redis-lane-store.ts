@@ -16,8 +16,8 @@ import type { Fence, FenceResult, LaneHead, LaneStore } from '../send/lane-store
 import type { SendRecord } from '../send/send-record.js';
 
 /**
- * Stores lanes in Redis. Each lane (a recipient's queue) is a list, and a sorted set holds the times at which lanes are
- * due.
+ * Stores lanes in Redis. Each lane (a recipient's queue) is a list, and a sorted set holds the times at which lanes
+ * are due.
  */
 export class RedisLaneStore implements LaneStore {
   constructor(

@@ -3,8 +3,8 @@ import type { BoundSend } from '../send/relay-store.js';
 import type { BoundMessage } from '../send/send-record.js';
 
 /**
- * For each message of a send, Redis stores a value of several words. This word means that the send already had another
- * message.
+ * For each message of a send, Redis stores a value of several words. This word means that the send already had
+ * another message.
  */
 const DUPLICATE = 'duplicate';
 

@@ -56,8 +56,8 @@ const DROPPED_REASON =
 /** Time for which the sends that count towards a quota are remembered after they are due, in milliseconds. */
 const QUOTA_KEPT_MS = 7 * 86_400_000;
 /**
- * Stores sends in Redis, and their lanes (see {@link RedisLaneStore}). Each send is a hash. Sorted sets hold the times
- * at which sends are due.
+ * Stores sends in Redis, and their lanes (see {@link RedisLaneStore}). Each send is a hash. Sorted sets hold the
+ * times at which sends are due.
  */
 export class RedisRelayStore extends RedisLaneStore implements RelayStore {
   async insert(

@@ -9,9 +9,9 @@ const MAX_EXAMINED = 2_000;
 const listSendsScript = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
 
 /**
- * Keys of the sorted sets that list an account's sends in the order in which they were created. Each new send gets the
- * account's next number, which is its score in every set. The size of the set of a status is the number of sends with
- * that status.
+ * Keys of the sorted sets that list an account's sends in the order in which they were created. Each new send gets
+ * the account's next number, which is its score in every set. The size of the set of a status is the number of sends
+ * with that status.
  */
 export const sendIndexRedisKeys = {
   /** Key of the counter of created sends. The value of the counter is the number of the newest send. */
@@ -37,16 +37,16 @@ export function redisIndexKeysOfStoredSend(
 }
 
 /**
- * Returns the key of the set of the sends that count towards a caller's quota. The set may also contain finished sends.
- * The holder is hashed, because it may be any text.
+ * Returns the key of the set of the sends that count towards a caller's quota. The set may also contain finished
+ * sends. The holder is hashed, because it may be any text.
  */
 export function sendQuotaRedisKey(keys: AccountKeys, holder: string): string {
   return keys('sends', 'quota', createHash('sha256').update(holder).digest('hex'));
 }
 
 /**
- * Keys of the sorted sets about an account's lanes (recipients' queues of sends), under the names that the Lua scripts
- * use.
+ * Keys of the sorted sets about an account's lanes (recipients' queues of sends), under the names that the Lua
+ * scripts use.
  */
 export interface LaneKeys {
   /** Sorted set of recipients; the score is the time at which their lane is due. */

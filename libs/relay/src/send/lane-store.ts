@@ -1,7 +1,8 @@
 import type { SendProgress, SendRecord } from './send-record.js';
 
 /**
- * The first send in a lane (a recipient's queue of sends), with the data that a worker needs for the send's next step.
+ * The first send in a lane (a recipient's queue of sends), with the data that a worker needs for the send's next
+ * step.
  */
 export interface LaneHead {
   record: SendRecord;
@@ -14,8 +15,8 @@ export interface LaneHead {
    */
   redisRestartedAt?: number;
   /**
-   * By how much upstream's clock is ahead of Redis' clock, in milliseconds, as measured by polls. Absent if no poll has
-   * measured it.
+   * By how much upstream's clock is ahead of Redis' clock, in milliseconds, as measured by polls. Absent if no poll
+   * has measured it.
    */
   upstreamAheadMs?: number;
   /**

@@ -127,9 +127,9 @@ export interface RelayStore extends LaneStore {
 
   /**
    * Returns queued sends that may have expired, wherever they are in their lanes: sends whose `expiresAt` has passed,
-   * and sends that have been in their lane for more than `maxAgeMs` milliseconds. Returns at most `count` of each kind.
-   * Leaves out sends that were stored or last looked up before the last Redis restart, because they may have been
-   * posted.
+   * and sends that have been in their lane for more than `maxAgeMs` milliseconds. Returns at most `count` of each
+   * kind. Leaves out sends that were stored or last looked up before the last Redis restart, because they may have
+   * been posted.
    */
   expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]>;
 

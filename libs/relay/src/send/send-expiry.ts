@@ -17,9 +17,9 @@ export function sendExpiryOf({ order, state }: SendRecord, maxAgeMs: number): Ex
 }
 
 /**
- * Returns the change that ends an expired send. The send becomes `expired`, or `unknown` if upstream may have accepted
- * an earlier POST. The store rejects the change if Redis has restarted since the send was stored or last looked up.
- * Redis may then have lost the record of a POST, so the send must be looked up first.
+ * Returns the change that ends an expired send. The send becomes `expired`, or `unknown` if upstream may have
+ * accepted an earlier POST. The store rejects the change if Redis has restarted since the send was stored or last
+ * looked up. Redis may then have lost the record of a POST, so the send must be looked up first.
  */
 export function stateChangeOfExpiredSend(record: SendRecord, reason: string): StateChange {
   return {

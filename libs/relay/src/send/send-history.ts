@@ -3,7 +3,8 @@ import type { SendRecord } from './send-record.js';
 import { toPublicSend } from './send-record.js';
 
 /**
- * A send with the times that decide its position among the messages of a contact. Times are in milliseconds since 1970.
+ * A send with the times that decide its position among the messages of a contact. Times are in milliseconds since
+ * 1970.
  */
 export interface SendWithTimes {
   send: Send;

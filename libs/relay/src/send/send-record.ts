@@ -7,8 +7,8 @@ export interface SendOrder extends NewSend {
   id: string;
   createdAt: number;
   /**
-   * By how much upstream's clock was ahead of Redis' clock when the send was stored, in milliseconds. Absent if this was
-   * not known, or if an earlier build stored the send.
+   * By how much upstream's clock was ahead of Redis' clock when the send was stored, in milliseconds. Absent if this
+   * was not known, or if an earlier build stored the send.
    */
   upstreamAheadMs?: number;
   /**
@@ -36,13 +36,14 @@ export interface SendState {
   status: SendStatus;
   phase?: 'posting' | 'looking';
   /**
-   * Increases by one with every transition. A change is stored only if it was based on the current revision. The event
-   * of a transition has the same revision.
+   * Increases by one with every transition. A change is stored only if it was based on the current revision. The
+   * event of a transition has the same revision.
    */
   revision: number;
   updatedAt: number;
   /**
-   * When the send got its status. Absent if the last transition changed the status: {@link updatedAt} is this time then.
+   * When the send got its status. Absent if the last transition changed the status: {@link updatedAt} is this time
+   * then.
    */
   statusSince?: number;
   /**
@@ -58,8 +59,8 @@ export interface SendState {
   refusals: number;
   /**
    * Number of POSTs that upstream accepted or may have accepted, including a POST in progress. Absent or 0 if there
-   * was no such POST. At least 1 if the send left its lane with the status `unknown`, and Redis may have lost the record
-   * of a POST.
+   * was no such POST. At least 1 if the send left its lane with the status `unknown`, and Redis may have lost the
+   * record of a POST.
    */
   copies?: number;
   /** Earliest time of the next POST or look-up. During a POST or a look-up: the end of its lease. */
@@ -67,8 +68,8 @@ export interface SendState {
   /** Start of the last POST. */
   begunAt?: number;
   /**
-   * By how much upstream's clock was ahead of Redis' clock at {@link begunAt}, in milliseconds. Absent if this was not
-   * known. Earlier builds drop this field when they change the send.
+   * By how much upstream's clock was ahead of Redis' clock at {@link begunAt}, in milliseconds. Absent if this was
+   * not known. Earlier builds drop this field when they change the send.
    */
   begunUpstreamAheadMs?: number;
   /** Used only if the send was posted more than once: start of the earliest POST that has no bound message yet. */
@@ -100,8 +101,8 @@ export interface SendState {
   /** True if the look-ups precede a POST: they only make sure that the send was not posted already. */
   thenPost?: boolean;
   /**
-   * True if Redis restarted before or during the look-ups, and may have lost the record of a POST. Present only in the
-   * phase `looking`. See the function {@link mayHaveLostPost} for records without this field.
+   * True if Redis restarted before or during the look-ups, and may have lost the record of a POST. Present only in
+   * the phase `looking`. See the function {@link mayHaveLostPost} for records without this field.
    */
   mayHaveLostPost?: boolean;
   /** True if retention may remove the send although its outcome is not certain. */
@@ -121,8 +122,8 @@ export interface SendState {
    */
   reason?: string;
   /**
-   * The first look-up of the send and the latest ones, in order of time. Absent if there was no look-up. Earlier builds
-   * drop the list when they change the send.
+   * The first look-up of the send and the latest ones, in order of time. Absent if there was no look-up. Earlier
+   * builds drop the list when they change the send.
    */
   lookups?: readonly StoredLookup[];
 }
@@ -186,8 +187,8 @@ export const UPSTREAM_CLOCK_TOLERANCE_MS = 10_000;
 
 /**
  * Returns the start of the first POST whose message is not bound yet. For a send without a recorded POST, returns the
- * earliest possible time of a POST: its `sendAt`, or the time at which it was created. Times are in milliseconds since
- * 1970 by Redis' clock.
+ * earliest possible time of a POST: its `sendAt`, or the time at which it was created. Times are in milliseconds
+ * since 1970 by Redis' clock.
  */
 export function timeOfFirstPostWithoutBoundMessage({ order, state }: SendRecord): number {
   return state.firstBegunAt ?? state.begunAt ?? order.sendAt ?? order.createdAt;
@@ -267,8 +268,8 @@ export function hasPostWithoutMessage(state: SendState): boolean {
 }
 
 /**
- * True if the send's message should have appeared by now. A new message then more likely belongs to another send. While
- * a send waits for its resend, the message of its earlier POST counts as overdue.
+ * True if the send's message should have appeared by now. A new message then more likely belongs to another send.
+ * While a send waits for its resend, the message of its earlier POST counts as overdue.
  */
 export function isMessageOfSendOverdue({ status, lookLeftMs, copies = 0, thenPost }: SendState): boolean {
   switch (status) {

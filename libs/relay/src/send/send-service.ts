@@ -10,13 +10,13 @@ export interface IdempotencyKey {
    */
   fingerprint: string;
   /**
-   * How long the idempotency key refers to its send, in milliseconds. After this time, the key can be used for another
-   * send.
+   * How long the idempotency key refers to its send, in milliseconds. After this time, the key can be used for
+   * another send.
    */
   lifetimeMs: number;
   /**
-   * Id of the HTTP request that reserved the idempotency key. If present, the send is stored only while the reservation
-   * is valid.
+   * Id of the HTTP request that reserved the idempotency key. If present, the send is stored only while the
+   * reservation is valid.
    */
   owner?: string;
 }

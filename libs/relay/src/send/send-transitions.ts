@@ -46,8 +46,8 @@ const EDGES = {
   /** The process that posted the send died or hangs. The look-ups of the send start. */
   abandoned: edges(['relaying'], 'relaying'),
   /**
-   * The send may have been posted before: Redis may have lost the record of a POST, or a resend was requested. Look-ups
-   * start before the next POST.
+   * The send may have been posted before: Redis may have lost the record of a POST, or a resend was requested.
+   * Look-ups start before the next POST.
    */
   recheck_started: edges(['queued'], 'relaying'),
   /**

@@ -69,8 +69,8 @@ export interface SendAttempt {
 
 /**
  * Outcome of one look-up. `found`: the send's message was found. `ambiguous`: several messages fit the send equally
- * well. `not_found`: no message fits. `incomplete`: none of the messages that were read fits, but some messages may not
- * have been read. `failed`: the messages could not be read.
+ * well. `not_found`: no message fits. `incomplete`: none of the messages that were read fits, but some messages may
+ * not have been read. `failed`: the messages could not be read.
  */
 export const LOOKUP_OUTCOMES = ['found', 'ambiguous', 'not_found', 'incomplete', 'failed'] as const;
 

@@ -25,8 +25,9 @@ import type { NewSend, Send } from './send.js';
 /** Maximum number of times that other processes may change a send during one update. After that, the update fails. */
 const MAX_CONFLICTS = 10;
 /**
- * Time in milliseconds. If a scheduled send is due within this time after it is stored, a worker is woken at once. The
- * time is the interval between two checks for scheduled sends, plus a margin for clock differences between machines.
+ * Time in milliseconds. If a scheduled send is due within this time after it is stored, a worker is woken at once.
+ * The time is the interval between two checks for scheduled sends, plus a margin for clock differences between
+ * machines.
  */
 const ANNOUNCE_WITHIN_MS = SCHEDULED_SENDS_CHECK_INTERVAL_MS + 1_000;
 

@@ -2,7 +2,8 @@ import { truncateText } from '#platform';
 import type { SendLookup } from './send.js';
 
 /**
- * One look-up of a send, as stored with the send. Times are in milliseconds since 1970. No text of a message is stored.
+ * One look-up of a send, as stored with the send. Times are in milliseconds since 1970. No text of a message is
+ * stored.
  */
 export interface StoredLookup {
   /** When the look-up started, by Redis' clock. */
