@@ -82,8 +82,8 @@ export class AccountRegistry {
   /**
    * Changes fields of an account. Resolves to the changed account, or to undefined if the account is not found.
    * @throws {AccountConflictError} if the account is defined by environment variables
-   * @throws {UpstreamApiKeyRequiredError} if the base URL changes to another server and `apiKey`, the new upstream
-   * API key, is absent
+   * @throws {UpstreamApiKeyRequiredError} if the scheme, host or port of the base URL changes and `apiKey`, the new
+   * upstream API key, is absent
    */
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);

@@ -29,8 +29,8 @@ export class CombinedAccountDirectory implements AccountDirectory, AccountRevisi
   }
 
   /**
-   * Returns a text that changes whenever a stored account changes. The account of the environment variables
-   * never changes.
+   * Returns a text that changes whenever a stored account changes; see `AccountStore.revision`. The account of the
+   * environment variables never changes.
    */
   revision(): Promise<string> {
     return this.store.revision();

@@ -10,8 +10,9 @@ export class UpstreamApiKeyReencrypter {
   ) {}
 
   /**
-   * Encrypts the upstream API key of each account with the current encryption key, one account after another. The
-   * method can be interrupted at any point and called again, and accounts may be changed while it runs.
+   * Encrypts the upstream API key of each account with the current encryption key, one account after another. A key
+   * that cannot be decrypted stays as it is, and is listed in `failures` of the result. The method can be interrupted
+   * at any point and called again, and accounts may be changed while it runs.
    */
   async reencryptAll(): Promise<ReencryptionCounts> {
     const all = new ReencryptionCounts();

@@ -68,7 +68,7 @@ export class ApiKeyRegistry {
   /**
    * Creates an API key. The text of the key is returned only here and cannot be read later. Resolves to
    * undefined if the account is not found.
-   * @throws {AccountConflictError} if the maximum number of API keys is reached
+   * @throws {AccountConflictError} if the maximum number of API keys is reached and none of them has expired
    */
   async create(request: NewApiKey): Promise<{ apiKey: ApiKey; key: string } | undefined> {
     const { account, name, scopes, expiresAt } = request;

@@ -20,7 +20,8 @@ export interface ApiKey {
 /** An API key with the time of its last use, as the list of API keys shows it. */
 export interface ListedApiKey extends ApiKey {
   /**
-   * When the API key, or a token that it created, was last used, as an ISO 8601 time. Null if no use was recorded.
+   * When the API key, or a token or session of the API key, was last used, as an ISO 8601 time. Null if no use was
+   * recorded.
    */
   lastUsedAt: string | null;
 }
@@ -71,8 +72,8 @@ export interface ApiKeyStore {
 }
 
 /**
- * Stores when each API key was last used. The times are approximate: a gateway records a use only after the request
- * has ended, and does not record every use.
+ * Stores when each API key was last used. The times are approximate: a gateway does not record every use, and records
+ * a use with a short delay.
  */
 export interface ApiKeyUses {
   /**

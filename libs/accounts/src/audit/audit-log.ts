@@ -15,12 +15,18 @@ export interface AuditEntry {
   subjects?: string[];
   /** Account of the caller who did the action. */
   account: string;
-  /** Id of the caller's API key. For a caller with a token, id of the API key that created the token. */
+  /**
+   * Id of the caller's API key. For a caller with a token or a session of the web console, id of the API key that the
+   * token or session belongs to.
+   */
   keyId: string;
-  /** Id of the caller's token. Absent for a caller with an API key. */
+  /** Id of the caller's token. Absent for a caller with an API key or a session of the web console. */
   tokenId?: string;
   requestId: string;
-  /** Names of the fields in the body of the request. Their values are not recorded. */
+  /**
+   * Names of the fields in the body of the request. Their values are not recorded. Empty for an action whose request
+   * body is not validated.
+   */
   fields: string[];
 }
 
@@ -34,7 +40,7 @@ export interface AuditPage {
 
 /**
  * Kinds of actions. `admin`: only admins are allowed to do them. `webhook`: they concern webhooks. `frequent`:
- * programs do them as part of their normal work, for example to create tokens.
+ * programs and people do them as part of their normal work, for example create tokens or sign in.
  */
 export type AuditCategory = 'admin' | 'webhook' | 'frequent';
 

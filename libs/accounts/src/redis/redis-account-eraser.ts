@@ -46,10 +46,11 @@ export class RedisAccountEraser {
 
   /**
    * Examines all Redis keys once, and removes those of the account while this process holds the lease of the erasure.
-   * Resolves to the number of removed keys. Resolves to undefined if another process holds the lease, if `mustErase`
-   * resolves to false, or if `signal` is aborted.
+   * Resolves to the number of removed keys. Resolves to undefined if another process holds the lease, if this process
+   * loses the lease, if `mustErase` resolves to false, or if `signal` is aborted.
    * @param mustErase resolves to false if the account is not to be erased any more; called while this process
    * holds the lease
+   * @throws {Error} if `account` is no valid account id, or is the account of the environment variables
    */
   async pass(
     account: string,
@@ -98,8 +99,8 @@ export class RedisAccountEraser {
   }
 
   /**
-   * Removes keys and renews the lease. Resolves to the number of removed keys, or to a negative number if
-   * another process holds the lease.
+   * Renews the lease and removes keys. Resolves to the number of removed keys, or to a negative number if this
+   * process has lost the lease; no key is then removed.
    */
   private async eraseKeys(lease: string, token: string, keys: readonly string[]): Promise<number> {
     const args = { token, leaseMs: this.leaseMs };

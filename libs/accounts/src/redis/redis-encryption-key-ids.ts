@@ -35,8 +35,8 @@ export class RedisEncryptionKeyIds {
   }
 
   /**
-   * Records the id of an encryption key. Unlike {@link registerUnlessKeysAreMissing}, does not check whether this process has all
-   * encryption keys whose ids are recorded.
+   * Records the id of an encryption key. Unlike {@link registerUnlessKeysAreMissing}, does not check whether this
+   * process has all encryption keys whose ids are recorded.
    */
   async add(id: string): Promise<void> {
     await this.redis.sadd(this.key, id);
@@ -54,6 +54,7 @@ export class RedisEncryptionKeyIds {
 
 /**
  * Records the id of this process's encryption key in Redis: now if Redis is connected, otherwise when Redis connects.
+ * If this fails, it is tried again at each new connection to Redis until it succeeds.
  *
  * @param onMissingKeys called with the error if missing encryption keys are found only after this function has
  * returned

@@ -49,10 +49,10 @@ export interface FoundToken {
   now: number;
 }
 
-/** Stores tokens until they expire. */
+/** Stores tokens until they expire or are removed. */
 export interface TokenStore {
   /**
-   * Stores a token for `lifetimeMs` milliseconds, but not beyond `latestEnd` (milliseconds since 1970).
+   * Stores a token for `lifetimeMs` milliseconds, but not beyond `latestEnd` (milliseconds since 1970) if it is given.
    * Resolves to the time when the token expires, in milliseconds since 1970 by the store's clock.
    * @throws {AccountConflictError} if the API key already has {@link MAX_TOKENS_PER_API_KEY} tokens
    */

@@ -5,10 +5,11 @@
 -- @arg id              The key's id.
 -- @arg api_key         The key as JSON.
 -- @arg account         The account's id.
--- @arg is_fixed        '1' if the environment defines the account, which is then not stored in Redis.
+-- @arg is_fixed        '1' if the environment variables define the account, which is then not stored in Redis.
 -- @arg max_of_account  Maximum number of keys of an account.
--- @arg max_keys        Maximum number of keys.
--- @reply               'added', or why not: 'unknown' (account not found), 'full' or 'all-full'.
+-- @arg max_keys        Maximum number of keys of all accounts together.
+-- @reply               'added', or why not: 'unknown' (account not found), 'full' (the account has too many keys) or
+--                      'all-full' (all accounts together have too many keys).
 
 if is_fixed ~= '1' and redis.call('HEXISTS', accounts, account) == 0 then return 'unknown' end
 if redis.call('SCARD', own_api_keys) >= tonumber(max_of_account) then return 'full' end

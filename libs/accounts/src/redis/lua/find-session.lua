@@ -3,8 +3,8 @@
 -- @key api_keys        Hash of the API keys by id, as JSON.
 -- @arg id              The session's id.
 -- @arg own_prefix      Prefix of the keys of the sorted sets of API keys' session ids, in the same hash slot.
--- @arg idle_ms         Time after which the session ends unless it is used, in ms; '' if no request uses it now.
--- @arg renew_ms        Minimum time between two renewals, in ms.
+-- @arg idle_ms         Time after which an unused session ends, in ms; '' if no request uses the session now.
+-- @arg renew_ms        Minimum time between two postponements of the end, in ms; '' if no request uses it now.
 -- @reply               An array, or nil if the session was not found.
 -- @field record        The session as JSON.
 -- @field ends_at       When the session ends in any case, in ms.
