@@ -52,7 +52,7 @@ export interface FoundToken {
 /** Stores tokens until they expire or are removed. */
 export interface TokenStore {
   /**
-   * Stores a token for `lifetimeMs` milliseconds, but not beyond `latestEnd` (milliseconds since 1970) if it is given.
+   * Stores a token for `lifetimeMs` milliseconds, but not beyond `latestEnd` (milliseconds since 1970), if present.
    * Resolves to the time when the token expires, in milliseconds since 1970 by the store's clock.
    * @throws {AccountConflictError} if the API key already has {@link MAX_TOKENS_PER_API_KEY} tokens
    */

@@ -6,8 +6,9 @@ interface WaitingCall<Item, Result> {
 }
 
 /**
- * Joins the calls that are made in the same turn of the event loop into batches. A batch costs one round trip
- * instead of many. A batch runs at the end of the turn, so no call waits for a timer.
+ * Joins the calls that are made with the same key in the same turn of the event loop into batches. A batch costs one
+ * round trip instead of many. A batch runs at the end of the turn, or as soon as it is full, so no call waits for a
+ * timer.
  */
 export class CallBatcher<Item, Result> {
   private readonly waiting = new Map<string, WaitingCall<Item, Result>[]>();
@@ -21,7 +22,7 @@ export class CallBatcher<Item, Result> {
     private readonly maxItems: number,
   ) {}
 
-  /** Adds a call to the next batch of this key. Rejects if the batch fails. */
+  /** Adds a call to the next batch of this key. Resolves to the result of the call; rejects if the batch fails. */
   call(key: string, item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       const call = { item, resolve, reject };

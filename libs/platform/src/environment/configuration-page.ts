@@ -72,7 +72,10 @@ function unitOf(name: string): string {
   return UNITS.find(([end]) => end.test(name))?.[1] ?? '–';
 }
 
-/** Returns the table cell for a default value: the text to which a user would set the variable. */
+/**
+ * Returns the table cell for a default value: the text to which a user would set the variable, or `empty`. For a
+ * variable without a default value, the cell says `required`.
+ */
 function defaultOf(value: unknown): string {
   if (value === undefined) return '**required**';
   const text = textOf(value);

@@ -23,7 +23,7 @@ function faultsOf(shape: new () => object, source: Record<string, string | undef
 }
 
 describe('the environment', () => {
-  it('has the documented default value of each variable that is not set', () => {
+  it('has default values for variables that are not set', () => {
     expect(readEnvironment(CommonEnvironment, REQUIRED)).toMatchObject({
       REDIS_KEY_PREFIX: 'tidings',
       ENCRYPTION_KEYS_PREVIOUS: [],
@@ -133,7 +133,7 @@ describe('the environment', () => {
     ]);
   });
 
-  it('may contain variables that Tidings does not know', () => {
+  it('may contain variables that the process does not declare, with any values', () => {
     expect(faultsOf(CommonEnvironment, { ...REQUIRED, PATH: '/bin', HOST: '\u0000' })).toEqual([]);
   });
 
@@ -209,14 +209,14 @@ describe('the environment', () => {
     ['API_KEY', 'a-long-random-key', '“a-key-of-sixteen-characters”'],
     ['API_KEY', 'a-long-random-key', 'a-short-key    '],
     ['METRICS_TOKEN', 'a-long-random-token', 'a-token-of-sixteen-characters…'],
-  ])('is rejected if %s can never match a header of a request', (name, example, text) => {
+  ])('is rejected if %s is too short or can never match a header of a request', (name, example, text) => {
     expect(faultsOf(GatewayEnvironment, { ...GATEWAY, [name]: text })).toEqual([
       `${name} must be text of at least 16 printable ASCII characters, for example ${name}=${example}`,
     ]);
   });
 
   it.each(['API_KEY', 'METRICS_TOKEN'] as const)(
-    'may contain in %s any text that is valid in a header; spaces before and after the text are removed',
+    'may contain in %s any text of at least 16 characters that is valid in a header; spaces before and after the text are removed',
     (name) => {
       for (const text of ['a key of "16" characters!', 'ein-schlüssel-in-latin-1'])
         expect(readEnvironment(GatewayEnvironment, { ...GATEWAY, [name]: ` ${text} ` })[name]).toBe(text);

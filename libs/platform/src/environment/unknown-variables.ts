@@ -38,7 +38,10 @@ const SERVICE_LINK = /_SERVICE_(HOST|PORT)(_|$)|_PORT(_\d+_(TCP|UDP|SCTP).*)?$/;
  */
 const FAMILIES = familiesOf([...KNOWN_ENVIRONMENT_VARIABLES].filter((name) => !FOREIGN.test(name)));
 
-/** Returns the variables whose names are unknown but resemble the name of a variable of Tidings. */
+/**
+ * Returns the variables whose names are unknown but resemble the name of a variable of Tidings, at most
+ * {@link MAX_NAMED}. Variables without a value are left out.
+ */
 export function findUnknownEnvironmentVariables(
   source: Readonly<Record<string, string | undefined>>,
 ): UnknownVariable[] {

@@ -35,7 +35,7 @@ describe('a logged error', () => {
     });
   });
 
-  it('contains no text from a response of upstream, not even in its stack frames', () => {
+  it('contains the `logMessage` of an error instead of its message, which may quote a reply of upstream; the stack frames do not contain the message either', () => {
     const error = Object.assign(new Error('upstream answered 400: hush-text'), {
       logMessage: 'upstream answered 400',
     });

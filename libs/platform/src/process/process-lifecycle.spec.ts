@@ -137,7 +137,7 @@ describe('The error of a process that cannot listen on its address', () => {
     );
   });
 
-  it('names the variable to change if the process lacks permission for the port, or if the machine does not have the address', () => {
+  it('is a configuration error if the process lacks permission for the port, or if the machine does not have the address, but not for another cause', () => {
     expect(fault('EACCES')).toBeInstanceOf(ConfigurationError);
     expect(fault('EADDRNOTAVAIL')).toMatchObject({ faults: [expect.stringMatching(/^HOST: ::1 is not/)] });
     expect(fault('EMFILE')).not.toBeInstanceOf(ConfigurationError);

@@ -7,8 +7,8 @@ export interface RunningProcess {
   /** Port on which the process listens. */
   readonly port: number;
   /**
-   * Starts no new work, finishes the work in progress and closes all resources. This method resolves within
-   * {@link PROCESS_STOP_TIMEOUT_MS}.
+   * Starts no new work, finishes the work in progress and closes all resources. If this method does not resolve within
+   * {@link PROCESS_STOP_TIMEOUT_MS}, the process exits with an error.
    */
   stop(): Promise<void>;
 }
@@ -55,7 +55,8 @@ const EXIT_FAILED = 1;
  * - SIGTERM, SIGINT, and the end of the parent's IPC channel stop the process gracefully. The exit code is 0,
  * or 1 if the stop fails or takes too long.
  * - A process with an IPC channel sends `{ type: 'ready', port }` when it accepts requests.
- * - An uncaught error is logged. The process exits at once with code 1, because its state is unreliable.
+ * - Any other error that `start` throws, and any uncaught error, is logged. The process exits at once with code 1,
+ * because its state is unreliable.
  */
 export async function runUntilStopSignal(
   start: (context: StartContext) => Promise<RunningProcess>,
@@ -168,8 +169,8 @@ export interface ListenAddress {
 }
 
 /**
- * Converts the error of a failed `listen`. If the address is in use or unavailable, returns a
- * {@link ConfigurationError} that says which variable to change. Otherwise returns the error itself.
+ * Converts the error of a failed `listen`. If the address is in use or unavailable, or if the process lacks permission
+ * for it, returns a {@link ConfigurationError} that says which variable to change. Otherwise returns the error itself.
  */
 export function toListenError(error: unknown, address: ListenAddress): unknown {
   const { host, port, hostVariable, portVariable } = address;

@@ -44,14 +44,17 @@ export interface Reason {
   remedy?: string | undefined;
 }
 
-/** A {@link Reason} with its remedy, as fields that API clients can evaluate. */
+/** A {@link Reason} as fields that API clients can evaluate: with its remedy, but without its description. */
 export interface ReasonDetail {
   code: ReasonCode;
   count: number;
   remedy: string;
 }
 
-/** The readiness of a gateway. `unavailable` means that sends cannot be stored. */
+/**
+ * The readiness of a gateway. `degraded` means that sends can be stored, but that there are faults. `unavailable` means
+ * that sends cannot be stored.
+ */
 export interface Readiness {
   status: 'ok' | 'degraded' | 'unavailable';
   /** One text per fault: its description and its remedy. */

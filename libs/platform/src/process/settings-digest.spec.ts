@@ -12,7 +12,7 @@ const SETTINGS = {
 const MIXED = { code: 'settings_mixed', count: 2, description: 'a mix' } as const;
 
 describe('the digest of the settings of a process', () => {
-  it('is the same for the same settings, and fits into a heartbeat', () => {
+  it('is the same for the same settings, and consists of 12 letters, digits, dashes or underscores', () => {
     const digest = digestSettings(SETTINGS);
     expect(digest).toMatch(/^[\w-]{12}$/);
     expect(digestSettings({ ...SETTINGS })).toBe(digest);
@@ -31,7 +31,7 @@ describe('the digest of the settings of a process', () => {
     { UPSTREAM_BASE_URL: 'https://messages.example.com/v2' },
     { UPSTREAM_API_KEY: 'other' },
     { UPSTREAM_REQUESTS_PER_SECOND: 11 },
-    // Without the encryption key, nobody can find out an API key by trial.
+    // The digest depends on the encryption key, so that nobody without this key can find out an API key by trial.
     { ENCRYPTION_KEY: Buffer.alloc(32, 2) },
   ])('differs if a setting differs: %j', (change) => {
     expect(digestSettings({ ...SETTINGS, ...change })).not.toBe(digestSettings(SETTINGS));

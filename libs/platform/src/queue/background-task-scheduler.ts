@@ -100,7 +100,7 @@ export class BackgroundTaskScheduler {
 }
 
 /**
- * Returns how long the write of a task to the agenda may be delayed, in milliseconds.
+ * Returns how long the write of a task to the agenda may be delayed, in milliseconds; 0 for an exact time.
  * @param time the delay until the task is due, in milliseconds, or the exact time at which it is due
  */
 function maxWriteDelayMs(time: number | { atMs: number }): number {

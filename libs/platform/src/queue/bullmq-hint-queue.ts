@@ -42,7 +42,7 @@ export class BullmqHintQueue<Payload> {
     return new BullmqHintQueue(() => queue, clock);
   }
 
-  /** Adds hints (wake-up jobs) that run after `delayMs` milliseconds, or a little later. */
+  /** Adds hints (wake-up jobs) that run after `delayMs` milliseconds, or at most {@link INTERVAL_MS} later. */
   async add(hints: readonly Hint<Payload>[], delayMs = 0): Promise<void> {
     await this.addAs(hints, ({ subject }) => this.timing(subject, delayMs));
   }

@@ -15,7 +15,7 @@ export interface RedisMemory {
 }
 
 /**
- * Resolves to true if Redis is at or near its `maxmemory`. Redis may then reject commands that need more
+ * Resolves to true if a master of Redis is at or near its `maxmemory`. Redis may then reject commands that need more
  * memory.
  */
 export async function isRedisNearlyFull(client: RedisClient): Promise<boolean> {

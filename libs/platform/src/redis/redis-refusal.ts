@@ -15,7 +15,7 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
 
 /** An answer with which Redis refuses a command, and what an operator can do about it. */
 export interface RedisRefusal {
-  /** First word of the answer, such as `NOREPLICAS`. The rest may name users and keys. */
+  /** First word of the answer, such as `NOREPLICAS`. The rest is left out, because it may name users and keys. */
   word: string;
   /** What an operator can do. */
   remedy: string;

@@ -8,6 +8,7 @@ export interface CombinedAbortSignal {
 /**
  * Combines AbortSignals like `AbortSignal.any`, but without its memory leak. With `AbortSignal.any`, a source that
  * lives as long as the process, such as the shutdown signal, keeps some bytes for each result (nodejs/node#55351).
+ * Sources that are undefined are ignored.
  */
 export function combineAbortSignals(...sources: readonly (AbortSignal | undefined)[]): CombinedAbortSignal {
   const controller = new AbortController();

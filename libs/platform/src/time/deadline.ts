@@ -7,8 +7,9 @@ export class DeadlineError extends Error {
 }
 
 /**
- * Resolves to the promise's result, or rejects with a {@link DeadlineError} after `ms` milliseconds. The work
- * behind the promise continues. To end that work as well, use an AbortSignal.
+ * Settles like the promise, but rejects with a {@link DeadlineError} if the promise has not settled after `ms`
+ * milliseconds. The work behind the promise then continues. To end that work as well, use an AbortSignal.
+ * @param what names the work in the error message
  */
 export async function withDeadline<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

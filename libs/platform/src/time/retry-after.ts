@@ -9,7 +9,7 @@ const HTTP_DATE = /^[A-Za-z]{3,9},? /;
 
 /**
  * Parses a `Retry-After` header, which contains seconds or an HTTP date. Returns the time to wait in
- * milliseconds, at most a day. Returns undefined for any other text.
+ * milliseconds, at most a day; 0 for a date in the past. Returns undefined for an absent header or any other text.
  * @param now current time, in milliseconds since 1970
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {

@@ -25,7 +25,7 @@ describe('a time limit', () => {
     expect(limit.isOver()).toBe(true);
   });
 
-  it('does not become longer when a clock is set back', () => {
+  it('does not become longer when the wall clock is set back', () => {
     const limit = new TimeLimit(60_000);
     shift(Date, -3_600_000);
     expect(limit.isOver()).toBe(false);
