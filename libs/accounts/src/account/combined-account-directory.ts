@@ -17,8 +17,8 @@ export class CombinedAccountDirectory implements AccountDirectory, AccountRevisi
     private readonly cipher: SecretCipher,
     /**
      * Called by `list` for each stored account whose upstream API key cannot be decrypted. The result of `list` does
-     * not contain such an account. Accounts are read several times a second, so this is called once, and again only if
-     * the account was readable meanwhile.
+     * not contain such an account. Accounts are read several times a second, so this is called once, and again only
+     * if the account was readable meanwhile.
      */
     private readonly unreadable: (id: string, error: unknown) => void,
   ) {}

@@ -27,8 +27,8 @@ export interface ErasurePass {
   /**
    * Called after all Redis keys were examined, while this process still holds the lease of the erasure. `removed` is
    * the number of removed keys.
-   * @param isOurs renews the lease of the erasure and resolves to true; resolves to false if this process has lost the
-   * lease
+   * @param isOurs renews the lease of the erasure and resolves to true; resolves to false if this process has lost
+   * the lease
    */
   afterPass?: (removed: number, isOurs: () => Promise<boolean>) => Promise<void>;
 }

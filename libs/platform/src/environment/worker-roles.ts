@@ -21,6 +21,7 @@ export function workerHasRole(heartbeatMember: string, role: WorkerRole): boolea
 /**
  * Returns the roles that no running worker has. Returns an empty list if a worker of an earlier build runs,
  * because such a worker does not list its roles.
+ * @param workers the running workers' members of the heartbeat set in Redis
  */
 export function findRolesWithoutWorker(workers: readonly string[]): WorkerRole[] {
   const roleLists = workers.map((name) => name.split(ROLES_LABEL)[1]?.split(','));

@@ -1,6 +1,6 @@
 /**
- * Returns the HTTP address under which a process that listens on `host` is reachable from this machine. A process whose
- * `host` is undefined or empty listens on all addresses of the machine.
+ * Returns the HTTP address under which a process that listens on `host` is reachable from this machine. A process
+ * whose `host` is undefined or empty listens on all addresses of the machine.
  */
 export function addressFor(host: string | undefined, port: number | string): string {
   const open = host === undefined || ['', '0.0.0.0', '::', '::0', '127.0.0.1'].includes(host);

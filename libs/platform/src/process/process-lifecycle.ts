@@ -7,8 +7,8 @@ export interface RunningProcess {
   /** Port on which the process listens. */
   readonly port: number;
   /**
-   * Starts no new work, finishes the work in progress and closes all resources. If this method does not resolve within
-   * {@link PROCESS_STOP_TIMEOUT_MS}, the process exits with an error.
+   * Starts no new work, finishes the work in progress and closes all resources. If this method does not resolve
+   * within {@link PROCESS_STOP_TIMEOUT_MS}, the process exits with an error.
    */
   stop(): Promise<void>;
 }
@@ -169,8 +169,9 @@ export interface ListenAddress {
 }
 
 /**
- * Converts the error of a failed `listen`. If the address is in use or unavailable, or if the process lacks permission
- * for it, returns a {@link ConfigurationError} that says which variable to change. Otherwise returns the error itself.
+ * Converts the error of a failed `listen`. If the address is in use or unavailable, or if the process lacks
+ * permission for it, returns a {@link ConfigurationError} that says which variable to change. Otherwise returns the
+ * error itself.
  */
 export function toListenError(error: unknown, address: ListenAddress): unknown {
   const { host, port, hostVariable, portVariable } = address;

@@ -52,8 +52,8 @@ export interface ReasonDetail {
 }
 
 /**
- * The readiness of a gateway. `degraded` means that sends can be stored, but that there are faults. `unavailable` means
- * that sends cannot be stored.
+ * The readiness of a gateway. `degraded` means that sends can be stored, but that there are faults. `unavailable`
+ * means that sends cannot be stored.
  */
 export interface Readiness {
   status: 'ok' | 'degraded' | 'unavailable';

@@ -60,9 +60,9 @@ export interface Agenda {
 
   /**
    * Ends a claimed task. The task is due again at `time`, or at the time of a {@link schedule} call during the claim,
-   * whichever is earlier. If neither of these times exists, the task is removed from the agenda. If another process has
-   * claimed the task meanwhile, its claim stays, and `time` is ignored. If the task was ended or removed meanwhile, it
-   * is due at `time` at the latest; without `time`, nothing changes.
+   * whichever is earlier. If neither of these times exists, the task is removed from the agenda. If another process
+   * has claimed the task meanwhile, its claim stays, and `time` is ignored. If the task was ended or removed
+   * meanwhile, it is due at `time` at the latest; without `time`, nothing changes.
    * @param others further tasks; they are scheduled in the same step (see {@link schedule})
    * @returns the time until the next task is due or the next lease ends, in milliseconds; undefined if the agenda is
    * empty

@@ -49,15 +49,17 @@ export class RedisChannelSubscriber {
   }
 
   /**
-   * Returns true if messages currently arrive. Returns false while the connection is lost, or if the Redis user
-   * lacks the right to publish or subscribe. Soon after the result changes to false, `onGap` of all listeners is called,
+   * Returns true if messages currently arrive. Returns false while the connection is lost, or if the Redis user lacks
+   * the right to publish or subscribe. Soon after the result changes to false, `onGap` of all listeners is called,
    * except after {@link close}.
    */
   isReceiving(): boolean {
     return !this.closed && performance.now() - this.lastHeartbeatAt < RECEIVING_MS;
   }
 
-  /** Subscribes to a channel. A channel has at most one listener; a later one replaces it. No effect after `close`. */
+  /**
+   * Subscribes to a channel. A channel has at most one listener; a later one replaces it. No effect after `close`.
+   */
   subscribe(channel: string, listener: ChannelListener): void {
     if (this.closed) return;
     this.listeners.set(channel, listener);

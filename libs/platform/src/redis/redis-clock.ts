@@ -101,8 +101,8 @@ export class RedisClock implements Clock {
   }
 
   /**
-   * Logs a warning if Redis' clock shows a time that is more than {@link SET_BACK_MS} earlier than was expected from the
-   * last measurement.
+   * Logs a warning if Redis' clock shows a time that is more than {@link SET_BACK_MS} earlier than was expected from
+   * the last measurement.
    */
   private warnIfSetBack(now: number, steady: number): void {
     const backMs = this.moment.redis + steady - this.moment.steady - now;

@@ -49,8 +49,8 @@ const connectionErrors = new WeakMap<RedisClient, Error>();
 
 /**
  * Returns why a client that {@link openRedis} returned cannot connect, for example because Redis answers that the
- * password is wrong. Undefined if the client is connected, or if no attempt to connect has failed yet. The commands of
- * a client that is not connected fail with an error that does not say why.
+ * password is wrong. Undefined if the client is connected, or if no attempt to connect has failed yet. The commands
+ * of a client that is not connected fail with an error that does not say why.
  */
 export function connectionErrorOf(client: RedisClient): Error | undefined {
   return connectionErrors.get(client);
