@@ -13,7 +13,7 @@ const hashes = new LRUCache<string, string>({ max: 1_000 });
 
 /**
  * Returns a hash that identifies a base address in stored data without revealing the address.
- * @param baseUrl base address with `/v1`, without a trailing slash
+ * @param baseUrl base address, including its path such as `/v1`, without a trailing slash
  */
 export function hashOfUpstreamAddress(baseUrl: string): string {
   const known = hashes.get(baseUrl);

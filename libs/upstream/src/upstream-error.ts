@@ -79,8 +79,8 @@ export class UpstreamStatusError extends UpstreamError {
  */
 export class UpstreamIsTidingsError extends UpstreamError {
   /**
-   * @param mayBeProcessed true if the Tidings gateway may have processed the request; false if the gateway rejected the
-   * request
+   * @param mayBeProcessed true if the Tidings gateway may have processed the request; false if the gateway rejected
+   * the request
    */
   constructor(readonly mayBeProcessed: boolean) {
     super(
@@ -91,7 +91,8 @@ export class UpstreamIsTidingsError extends UpstreamError {
 }
 
 /**
- * Upstream answered with a 2xx status, but its reply cannot be read. Upstream may have processed the request.
+ * Upstream answered, but its reply cannot be used: it is not valid, is too large, or could not be stored for the time
+ * in which it is read. Upstream may have processed the request.
  */
 export class UpstreamReplyUnreadableError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {
@@ -128,7 +129,10 @@ export class UpstreamRequestNotSentError extends UpstreamError {
   }
 }
 
-/** The request was not sent, because upstream is unavailable for this account: it is down or refuses the account. */
+/**
+ * The request was not sent, because upstream is unavailable for this account: it is down, refuses the account, or is
+ * a Tidings gateway.
+ */
 export class UpstreamUnavailableError extends UpstreamError {
   constructor(reason: string) {
     super('UpstreamUnavailableError', `requests to upstream are held: ${reason}`);

@@ -7,7 +7,7 @@ import type { ParsedList } from './reply/reply-list.js';
 
 /** Address and API key of an account's upstream. */
 export interface UpstreamAddress {
-  /** Base URL of upstream's API. It ends with `/v1`, without a trailing slash. */
+  /** Base URL of upstream's API, including its path such as `/v1`, without a trailing slash. */
   baseUrl: string;
   apiKey: string;
   /** Id of the account, if the request belongs to an account. It is used for metrics, and is not sent to upstream. */
@@ -51,7 +51,9 @@ export interface MessagePage extends ParsedList<UpstreamMessage> {
   arrivedAt?: number;
   /** Hash of the body of the reply. Absent if the page was put together from several replies. */
   digest?: string;
-  /** True if the page was not parsed, because its digest equals the digest that the caller passed. */
+  /**
+   * True if the page was not parsed, because its digest equals the one that the caller passed. `items` is then empty.
+   */
   isUnchanged?: true;
 }
 
@@ -60,7 +62,8 @@ export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
 
 /**
  * Upstream's HTTP API. Each call makes one request without retries. A call fails if upstream takes longer than the
- * configured timeout. A failed call throws an {@link UpstreamError}, whose subclass says how the call failed.
+ * configured timeout. A failed call rejects with an {@link UpstreamError}, whose subclass says how the call failed;
+ * or with the error of the token renewal.
  */
 export interface Upstream {
   /**

@@ -33,10 +33,16 @@ export const WAIT_BY_PURPOSE = {
   confirmation: { kind: 'read', maxWaitMs: 8_000 },
 } as const;
 
-/** What a request is for: see {@link WAIT_BY_PURPOSE}. A {@link PollTokenSource} stands for a poll, which waits without a limit. */
+/**
+ * What a request is for: see {@link WAIT_BY_PURPOSE}. A {@link PollTokenSource} stands for a poll, which waits for a
+ * token without a time limit.
+ */
 export type RequestPurpose = keyof typeof WAIT_BY_PURPOSE | PollTokenSource;
 
-/** Takes tokens of the budget for the requests of all accounts, unless an account has an outage. */
+/**
+ * Takes tokens of the budget for the requests of all accounts. During an outage of an account, it takes tokens only
+ * for probes.
+ */
 export class BudgetTokenAcquirer {
   private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
@@ -57,8 +63,8 @@ export class BudgetTokenAcquirer {
   }
 
   /**
-   * Takes a token of the budget for one request. Resolves to a function that replaces the token if it has expired. The
-   * caller must await this function right before it sends the request.
+   * Takes a token of the budget for one request. Resolves to a function that replaces the token if it has expired.
+   * The caller must await this function right before it sends the request.
    * @throws {UpstreamUnavailableError} during an outage of the account
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
@@ -67,8 +73,8 @@ export class BudgetTokenAcquirer {
   }
 
   /**
-   * Returns a function that replaces a token if it has expired, as {@link acquire} does, for a token that was taken
-   * elsewhere. Closes the account's circuit breaker, unless it opened after `requestedAt`.
+   * Works like {@link acquire}, but for a token that was taken elsewhere: returns the function that replaces the
+   * token if it has expired. Closes the account's circuit breaker, unless it opened after `requestedAt`.
    * @param requestedAt when the token was requested, by `performance.now()`; at that time, no outage of the account
    * was recorded in Redis
    */
@@ -81,7 +87,12 @@ export class BudgetTokenAcquirer {
     });
   }
 
-  /** Takes a token of the budget for one request. Resolves to the address to which the request must go. */
+  /**
+   * Takes a token of the budget for one request, or uses the unused token of a poll. Resolves to the address to which
+   * the request must go, with the function that replaces the token if it has expired.
+   * @throws {UpstreamUnavailableError} during an outage of the account
+   * @throws {BudgetExhaustedError} if the budget has no token in time, or if the wait of a poll is aborted
+   */
   async accountWithToken(account: string, purpose: RequestPurpose): Promise<UpstreamAccount> {
     const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
     const isKnownToBeAvailable = hasToken && purpose.isUpstreamAvailable === true;
@@ -92,8 +103,8 @@ export class BudgetTokenAcquirer {
   }
 
   /**
-   * Takes a token of the budget for one request without checking whether the account has an outage. A probe, which is sent
-   * during an outage, calls this directly.
+   * Takes a token of the budget for one request without checking whether the account has an outage. A probe, which is
+   * sent during an outage, calls this method directly.
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
   async acquireWithoutOutageCheck(
@@ -122,8 +133,8 @@ export class BudgetTokenAcquirer {
   }
 
   /**
-   * Takes a token of the budget for a poll. Waits for the token without a time limit. Resolves to the time at which the
-   * token was requested: the token expires a fixed time later.
+   * Takes a token of the budget for a poll. Waits for the token without a time limit. Resolves to the time at which
+   * the token was requested: the token expires a fixed time later.
    * @param unused number of unused tokens that are returned to the budget first
    */
   private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {

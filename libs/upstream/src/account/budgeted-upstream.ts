@@ -68,8 +68,8 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Takes a token of the budget for one request. Resolves to a function that replaces the token if it has expired. The
-   * caller must await this function right before it sends the request.
+   * Takes a token of the budget for one request. Resolves to a function that replaces the token if it has expired.
+   * The caller must await this function right before it sends the request.
    * @throws {UpstreamUnavailableError} during an outage of the account
    * @throws {BudgetExhaustedError} if the budget has no token in time
    */
@@ -81,8 +81,10 @@ export class BudgetedUpstream {
    * Posts one send to upstream.
    * @param limit latest start of the request; after it, the request is not sent
    * @param token the token of the budget that the caller has taken; it is replaced if it has expired
-   * @param expectedAddress hash of the only upstream address that may receive the POST; undefined if any may receive it
+   * @param expectedAddress hash of the only upstream address that may receive the POST; undefined if any may receive
+   * it
    * @throws {UpstreamError} if the request fails or is not sent
+   * @throws {BudgetExhaustedError} if the token has expired, and the budget has no other token in time
    */
   async post(
     account: string,
@@ -162,7 +164,7 @@ export class BudgetedUpstream {
    * @param limit maximum number of messages in the page
    * @param knownDigest digest of this page from an earlier read; an unchanged page is not parsed
    * @throws {UpstreamError} if the request fails or is not sent
-   * @throws {BudgetExhaustedError} if the budget has no token in time
+   * @throws {BudgetExhaustedError} if the budget has no token in time, or if the wait of a poll is aborted
    */
   async listMessages(
     account: string,
@@ -228,8 +230,8 @@ export class BudgetedUpstream {
   }
 
   /**
-   * Makes a read whose parameters an API caller chose. Records only errors that concern the whole account.
-   * The parameters may cause other errors, which must not start an outage.
+   * Makes a read whose parameters an API caller chose. Records its success, but only those errors that concern the
+   * whole account. The parameters may cause other errors, which must not start an outage.
    */
   private async readText(
     account: string,
@@ -248,10 +250,10 @@ export class BudgetedUpstream {
 }
 
 /**
- * Returns the kind of outage that the error of a probe shows, or undefined if the outage is over. An error answer such
- * as 404 ends the outage, because it shows that upstream works. A 403 answer ends the outage, too, unless upstream
- * refused the account before. A contact list of which only a part was received in time ends the outage, too: it may be
- * too long for the time limit even when upstream works.
+ * Returns the kind of outage that the error of a probe shows, or undefined if the outage is over. An error answer
+ * such as 404 ends the outage, because it shows that upstream works. A 403 answer ends the outage, too, unless
+ * upstream refused the account before. A contact list of which only a part was received in time ends the outage, too:
+ * it may be too long for the time limit even when upstream works.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
   if (isIncompleteReplyError(error)) return undefined;

@@ -30,7 +30,7 @@ function waiting(circuit: CircuitBreaker, count: number): { answer: () => Promis
 }
 
 describe('a circuit breaker', () => {
-  it('opens after consecutive failures', async () => {
+  it('opens after five consecutive failures', async () => {
     const circuit = new CircuitBreaker();
     await refuse(circuit, FAILURES_UNTIL_BREAKER_OPENS - 1);
     expect(circuit.isOpen()).toBe(false);

@@ -18,13 +18,13 @@ import {
 
 /**
  * Number of consecutive failures after which the circuit breaker opens. A failure is a request that gets a 5xx answer
- * or no answer. Any other answer resets the number of failures to 0. A request that was not sent changes nothing, with
- * one exception: a trial that was not sent closes the breaker. The number of failures stays, so the breaker usually
- * opens again at the next failure.
+ * or no answer. Any other answer resets the number of failures to 0. A request that was not sent changes nothing,
+ * with one exception: a trial that was not sent closes the breaker. The number of failures stays, so the breaker
+ * usually opens again at the next failure.
  *
- * If this many of the failures are requests without an answer, the breaker opens at once. Otherwise, it opens only
- * when there are also at least as many failures as running requests: an upstream that is only overloaded rejects some
- * requests at once with 5xx, and answers the running requests late.
+ * If this many of the failures are requests without a complete answer, the breaker opens at once. Otherwise, it opens
+ * only when there are also at least as many failures as running requests: an upstream that is only overloaded rejects
+ * some requests at once with 5xx, and answers the running requests late.
  */
 export const FAILURES_UNTIL_BREAKER_OPENS = 5;
 /**
@@ -34,8 +34,8 @@ export const FAILURES_UNTIL_BREAKER_OPENS = 5;
 const HALF_OPEN_AFTER_MS = 5_000;
 
 /**
- * Returns true if an error shows that upstream is down: no connection, no answer, or a 5xx answer. A 4xx
- * answer or an unreadable reply shows that upstream is running.
+ * Returns true if an error shows that upstream is down: no connection, no complete answer in time, or a 5xx answer. A
+ * 4xx answer or an unreadable reply shows that upstream is running.
  */
 export function isUpstreamDownError(error: unknown): boolean {
   return (
@@ -55,7 +55,7 @@ function isNotSent(error: unknown): boolean {
   return error instanceof UpstreamRequestNotSentError || error instanceof UpstreamUnavailableError;
 }
 
-/** Returns true if upstream sent no answer at all, not even a 5xx. */
+/** Returns true if upstream sent no complete answer, not even a 5xx. */
 function isUnanswered(error: unknown): boolean {
   return isUpstreamDownError(error) && !(error instanceof UpstreamStatusError);
 }
@@ -95,8 +95,8 @@ export class CircuitBreaker {
   /**
    * Makes a request if the circuit breaker is closed. While the breaker is open, makes one request as a trial every
    * {@link HALF_OPEN_AFTER_MS}.
-   * @param mayBeCausedByRequest returns true for an error that the request itself may have caused; the circuit breaker ignores
-   * such an error, except in a trial, where it counts as a failure if it shows that upstream is down
+   * @param mayBeCausedByRequest returns true for an error that the request itself may have caused; the circuit
+   * breaker ignores such an error, except in a trial, where it counts as a failure if it shows that upstream is down
    * @param onOpened called with the error of a request that shows that upstream is down, if the circuit breaker was
    * closed when the request began and is open now
    * @throws the error of the request, or {@link UpstreamUnavailableError} if no request was made
@@ -180,9 +180,15 @@ class UncountedError extends Error {
 
 /** Decides when the circuit breaker opens: after consecutive failures; see {@link FAILURES_UNTIL_BREAKER_OPENS}. */
 class ConsecutiveFailuresBreaker implements IBreaker {
-  /** Number of consecutive failures: 5xx answers and requests without an answer. `IBreaker` requires this name. */
+  /**
+   * Number of consecutive failures: 5xx answers and requests without a complete answer. `IBreaker` requires this
+   * name.
+   */
   state = 0;
-  /** Number of requests that got no answer, not even a 5xx, since upstream last answered with a status below 500. */
+  /**
+   * Number of requests that got no complete answer, not even a 5xx, since upstream last answered with a status below
+   * 500.
+   */
   unanswered = 0;
 
   constructor(private readonly runningRequests: () => number) {}
@@ -202,8 +208,8 @@ class ConsecutiveFailuresBreaker implements IBreaker {
 /**
  * Makes a request. Returns the result, or an error that shows that upstream is running. The circuit breaker counts
  * both as success.
- * @throws {UncountedError} if the error says nothing about upstream; the circuit breaker does not count such an error, but
- * closes if the request was a trial
+ * @throws {UncountedError} if the error says nothing about upstream; the circuit breaker does not count such an
+ * error, but closes if the request was a trial
  * @throws the error of the request if it shows that upstream is down
  */
 async function answered<T>(

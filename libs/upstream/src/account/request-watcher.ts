@@ -74,7 +74,7 @@ export class RequestWatcher {
     }
   }
 
-  /** Records that upstream answered: a reduced budget grows again. */
+  /** Records that upstream answered a request successfully: a reduced budget grows by one step. */
   async recordSuccess(account: string, rate: number): Promise<void> {
     await this.recordQuietly(account, () => this.budget.grow(account, rate));
   }
@@ -91,8 +91,9 @@ export class RequestWatcher {
   }
 
   /**
-   * Records whether upstream refused a POST with 403.
-   * @param refusal the error status of the POST; undefined if it succeeded
+   * Records whether upstream refused a POST with 403. Starts an outage at the third consecutive 403 answer; see
+   * {@link MAX_FORBIDDEN}.
+   * @param refusal the error status of the POST; undefined if the POST succeeded
    */
   async recordPostStatus(account: string, refusal: UpstreamStatusError | undefined): Promise<void> {
     await this.recordQuietly(account, async () => {

@@ -6,8 +6,8 @@ export const OUTAGE_KINDS = ['away', 'refused', 'loop'] as const;
 export type OutageKind = (typeof OUTAGE_KINDS)[number];
 
 /**
- * Requests other than those for the contact list, by what they are for. Probes read the contact list only, so an outage
- * that began with one of these requests may begin again right after a probe has ended it.
+ * Requests other than those for the contact list, by what they are for. Probes read the contact list only, so an
+ * outage that began with one of these requests may begin again right after a probe has ended it.
  */
 export type UnprobedRequest = 'post' | 'messages';
 
@@ -53,7 +53,8 @@ export interface UpstreamHealth {
   /**
    * Records that a request succeeded. A successful POST shows that the last outage is really over. A successful read
    * of messages shows this only if the outage did not begin with a POST. The next outage is then no relapse.
-   * @param beganAt when the request began, by `performance.now()`
+   * @param beganAt when the request began, by `performance.now()`; a request that began before this process last saw
+   * the outage has no effect
    */
   recordSuccess(account: string, request: UnprobedRequest, beganAt: number): Promise<void>;
 

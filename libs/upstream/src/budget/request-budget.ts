@@ -20,15 +20,16 @@ export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 export const BUDGET_TOKEN_TTL_MS = 100;
 
 /**
- * Maximum time between two attempts to take a token for a send or a read, in milliseconds. For at least 500 ms after a
- * failed attempt, the budget treats the request's class as waiting. The next attempt must come before these 500 ms are
- * over.
+ * Maximum time between two attempts to take a token for a send or a read, in milliseconds. For at least 500 ms after
+ * a failed attempt, the budget treats the request's class as waiting. The next attempt must come before these 500 ms
+ * are over.
  */
 export const MAX_BUDGET_TOKEN_RETRY_PAUSE_MS = 250;
 
 /**
  * Maximum time between two attempts to take a token for a poll, in milliseconds. After a failed attempt, the budget
- * treats the request's class as waiting for twice the wait that it replied, and for at most twice this time.
+ * treats the request's class as waiting for twice the wait that it replied, but for at least 500 ms and at most twice
+ * this maximum.
  */
 export const MAX_POLL_TOKEN_PAUSE_MS = 1_500;
 

@@ -40,7 +40,9 @@ export interface ReplyHead {
 export interface FailedExchange {
   timeoutMs: number;
   timedOut: boolean;
-  /** True if a connection was established. If absent, this is derived from `received` and from the code of the error. */
+  /**
+   * True if a connection was established. If absent, this is derived from `received` and from the code of the error.
+   */
   connected?: boolean | undefined;
   /** Maximum size of the reply, in bytes. */
   maxBytes: number;
@@ -63,9 +65,8 @@ export class BudgetTokenRenewalError extends Error {
 }
 
 /**
- * Returns the error for an exchange with upstream that ended before the whole reply was received: an
- * {@link UpstreamError}, or the unchanged error of the renewal of the budget token if that error prevented the
- * request.
+ * Returns the error for a failed exchange with upstream: an {@link UpstreamError} (`error` itself if it is one), or
+ * the unchanged error of the renewal of the budget token if that error prevented the request.
  */
 export function toErrorOfExchange(error: unknown, exchange: FailedExchange): unknown {
   const renewalError = isAxiosError(error) ? error.cause : error;
@@ -96,8 +97,8 @@ export function isDecompressionError(error: unknown): boolean {
 }
 
 /**
- * Returns true if the headers of a reply say where its body ends. If they do not, the body ends with the connection, so
- * that a lost connection looks like the end of the body.
+ * Returns true if the headers of a reply say where its body ends. If they do not, the body ends with the connection,
+ * so that a lost connection looks like the end of the body.
  */
 export function hasKnownEnd({ headers }: Pick<ReplyHead, 'headers'>): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;

@@ -4,7 +4,10 @@ import { TooManyLargeRepliesError } from '../upstream-error.js';
 
 const PATIENT_MS = 60_000;
 
-/** Returns the readers that have a slot now. */
+/**
+ * Requests a slot for each owner. `inside`: the requests that have got a slot so far, in this order, each as its
+ * owner and its index. `leave` releases the slot of the request with this index.
+ */
 function entering(
   replies: LargeReplySlots,
   owners: string[],

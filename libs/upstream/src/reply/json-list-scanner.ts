@@ -2,8 +2,8 @@ import { findListInReply, listFieldsOf } from './reply-envelope.js';
 import { UpstreamReplyUnreadableError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 /**
- * Maximum nesting depth of a list's element. A deeper element counts as unreadable, because recursive code
- * would run out of stack.
+ * Maximum nesting depth of a list's element. A deeper element counts as unreadable, because recursive code would run
+ * out of stack. It is also the maximum nesting depth outside the lists; if the reply is deeper there, it is rejected.
  */
 const MAX_JSON_DEPTH = 64;
 /**

@@ -99,14 +99,14 @@ describe('a nested element', () => {
       );
       expect(items.map(({ id }) => id)).toEqual(['1', '2']);
       expect(skipped).toBe(2);
-      // Their beginnings distinguish them.
+      // The texts that identify the two elements are short and different.
       expect(new Set(unreadable).size).toBe(2);
       expect(unreadable?.every((text) => text.length < 1_000)).toBe(true);
     },
   );
 });
 
-describe('a list with more elements than the maximum', () => {
+describe('a reply whose lists together have more elements than the maximum', () => {
   it.each(['[1,2,3]', '{"contacts":[1],"others":[2,3]}', '[{"id":1},[],"x"]'])(
     'is rejected as too large: %s',
     (text) => {
@@ -167,7 +167,7 @@ describe('a reply that arrives in chunks', () => {
     const bytes = Buffer.from(text);
     try {
       for (let at = 0; at < bytes.length; at += size) {
-        // A socket reuses its buffer, too.
+        // The memory of each piece is overwritten after the call, because a socket reuses its buffer, too.
         const piece = Buffer.from(bytes.subarray(at, at + size));
         reader.push(piece);
         piece.fill('?');

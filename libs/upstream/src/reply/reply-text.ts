@@ -30,7 +30,8 @@ export function requireValidJson(text: string): string {
 }
 
 /**
- * Returns the contacts of a reply as a map from the contact's id to the contact. Numeric ids become text.
+ * Returns the contacts of a reply as a map from the contact's id to the contact. Numeric ids become text. Elements
+ * without an id are left out. Of several contacts with the same id, only the first is returned.
  * @throws {UpstreamReplyUnreadableError} if the reply has no contact list
  */
 export function parseContactsById(text: string): ReadonlyMap<string, unknown> {

@@ -34,7 +34,7 @@ async function read(): Promise<string[]> {
 }
 const wanted = (count: number): string[] => Array.from({ length: count }, (_, n) => `${n % 3} ${n} ${n}`);
 
-describe('texts that are stored in a temporary file', () => {
+describe('texts that are stored in memory or in a temporary file', () => {
   it.each([
     [0, 10],
     [10, 10],
@@ -48,7 +48,7 @@ describe('texts that are stored in a temporary file', () => {
     expect(await read()).toEqual(wanted(count));
   });
 
-  it('are in a file that is not listed in its folder, so that a killed process leaves no file behind', async () => {
+  it('are, if they are large, in a file that is not listed in its folder, so that a killed process leaves no file behind', async () => {
     await keep(10, MEGABYTE);
     expect(await readdir(directory)).toEqual([]);
     expect(await read()).toHaveLength(10);

@@ -1,9 +1,8 @@
---- Takes one request from a part of the budget that one kind of requests may use, if a request is available.
--- The key contains the time at which the full share will be available again.
--- @key share       Time in ms, as text with a fraction.
+--- Permits one request of a kind that may use only a share of the budget, if the share allows a request now.
+-- @key share       Time at which the full share will be available again, in ms, as text with a fraction.
 -- @arg interval    Time in which one request becomes available, in ms.
 -- @arg burst       Number of requests that may be sent at once.
--- @reply           0 if the request was taken, else the time until the next attempt in ms.
+-- @reply           0 if the request is permitted, else the time until the next attempt in ms.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = now_ms()
