@@ -66,7 +66,7 @@ export class BudgetTokenAcquirer {
    * Takes a token of the budget for one request. Resolves to a function that replaces the token if it has expired.
    * The caller must await this function right before it sends the request.
    * @throws {UpstreamUnavailableError} during an outage of the account
-   * @throws {BudgetExhaustedError} if the budget has no token in time
+   * @throws {BudgetExhaustedError} if the budget has no token in time, or if the wait of a poll is aborted
    */
   async acquire(account: string, purpose: RequestPurpose): Promise<BudgetTokenRenewal> {
     return this.acquireTokenOf(account, await this.findOpen(account), purpose);
@@ -136,6 +136,8 @@ export class BudgetTokenAcquirer {
    * Takes a token of the budget for a poll. Waits for the token without a time limit. Resolves to the time at which
    * the token was requested: the token expires a fixed time later.
    * @param unused number of unused tokens that are returned to the budget first
+   * @throws {UpstreamUnavailableError} during an outage of the account
+   * @throws {BudgetExhaustedError} if the wait is aborted
    */
   private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
     const { signal: stop, release } = combineAbortSignals(this.stopping.signal, signal);

@@ -71,7 +71,7 @@ export class BudgetedUpstream {
    * Takes a token of the budget for one request. Resolves to a function that replaces the token if it has expired.
    * The caller must await this function right before it sends the request.
    * @throws {UpstreamUnavailableError} during an outage of the account
-   * @throws {BudgetExhaustedError} if the budget has no token in time
+   * @throws {BudgetExhaustedError} if the budget has no token in time, or if the wait of a poll is aborted
    */
   async takeBudgetToken(account: string, purpose: RequestPurpose): Promise<BudgetTokenRenewal> {
     return this.tokens.acquire(account, purpose);
@@ -141,7 +141,7 @@ export class BudgetedUpstream {
    * Reads an account's contact list from upstream.
    * @param newReader creates the reader that receives the contacts
    * @throws {UpstreamError} if the request fails or is not sent
-   * @throws {BudgetExhaustedError} if the budget has no token in time
+   * @throws {BudgetExhaustedError} if the budget has no token in time, or if the wait of a poll is aborted
    */
   async listContacts<R extends ContactReader>(
     account: string,

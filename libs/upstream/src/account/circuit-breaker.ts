@@ -18,9 +18,9 @@ import {
 
 /**
  * Number of consecutive failures after which the circuit breaker opens. A failure is a request that gets a 5xx answer
- * or no answer. Any other answer resets the number of failures to 0. A request that was not sent changes nothing,
- * with one exception: a trial that was not sent closes the breaker. The number of failures stays, so the breaker
- * usually opens again at the next failure.
+ * or no complete answer. Any other answer resets the number of failures to 0. A request that was not sent, or whose
+ * error the request itself may have caused, changes nothing, with one exception: a trial that was not sent closes the
+ * breaker. The number of failures stays, so the breaker usually opens again at the next failure.
  *
  * If this many of the failures are requests without a complete answer, the breaker opens at once. Otherwise, it opens
  * only when there are also at least as many failures as running requests: an upstream that is only overloaded rejects
