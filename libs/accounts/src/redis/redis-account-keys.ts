@@ -32,17 +32,20 @@ export interface CrossAccountKeys {
   revocations: string;
   /** Returns the Redis key of the Redis hash that stores a token. The key expires with the token. */
   token: (id: string) => string;
-  /** Returns the Redis key of the sorted set of an API key's token ids; the score is the time when the token expires. */
+  /**
+   * Returns the Redis key of the sorted set of an API key's token ids; the score is the time when the token expires.
+   */
   tokensOf: (keyId: string) => string;
   /** Returns the Redis key of the Redis hash that stores a session. The key expires when the session ends. */
   session: (id: string) => string;
   /**
-   * Returns the Redis key of the sorted set of an API key's session ids. The score of a session is the time of its last
-   * use plus the idle time.
+   * Returns the Redis key of the sorted set of an API key's session ids. The score of a session is the time of its
+   * last use plus the idle time.
    */
   sessionsOf: (keyId: string) => string;
 }
 
+/** Returns the Redis keys that belong to no single account. */
 export function crossAccountRedisKeys(prefix: string): CrossAccountKeys {
   const key = accountKeys(prefix, TAG);
   return {

@@ -24,8 +24,8 @@ import { RedisSessionStore } from './redis-session-store.js';
 import { RedisTokenStore } from './redis-token-store.js';
 
 /**
- * Returns the directory of all accounts: the account that the environment variables define, and the accounts in Redis,
- * which all processes share.
+ * Returns the directory of all accounts: the account that the environment variables define, and the accounts in
+ * Redis, which all processes share.
  */
 export function createAccountDirectory(
   environment: CommonEnvironment,

@@ -18,9 +18,9 @@ const findSessionScript = LuaScript.from(import.meta.url, 'lua/find-session.lua'
 const removeSessionScript = LuaScript.from(import.meta.url, 'lua/remove-session.lua');
 
 /**
- * Implements {@link SessionStore}. Stores each session in a Redis hash that expires when the session ends, and the ids
- * of each API key's sessions in a sorted set. Sessions and API keys are in the same hash slot, so that one script reads
- * a session together with its API key.
+ * Implements {@link SessionStore}. Stores each session in a Redis hash that expires when the session ends, and the
+ * ids of each API key's sessions in a sorted set. Sessions and API keys are in the same hash slot, so that one script
+ * reads a session together with its API key.
  */
 export class RedisSessionStore implements SessionStore {
   private readonly keys: CrossAccountKeys;

@@ -17,7 +17,8 @@ export async function removeTokensAndSessionsOfApiKey(
     await removeAll(redis, tokensOf(keyId), token);
     await removeAll(redis, sessionsOf(keyId), session);
   } catch {
-    // Tokens and sessions that were not removed are harmless: they are invalid without their API key, and they expire.
+    // Tokens and sessions that were not removed are harmless: they are invalid without their API key, and they
+    // expire.
   }
 }
 

@@ -29,9 +29,9 @@ export interface OpenSession {
 }
 
 /**
- * Creates, authenticates and ends sessions of the web console. A session stands for the API key that signed in, with the
- * same account and scopes. Nothing is cached between requests: as soon as a session ends, or its API key expires or
- * is revoked, every gateway rejects the session.
+ * Creates, authenticates and ends sessions of the web console. A session stands for the API key that signed in, with
+ * the same account and scopes. Nothing is cached between requests: as soon as a session ends, or its API key expires
+ * or is revoked, every gateway rejects the session.
  */
 export class SessionService {
   constructor(

@@ -19,6 +19,11 @@ export interface ProcessInstance {
 
 const MAX_HOST = 64;
 
+/**
+ * Describes this process, with a new unique name that begins with the host name.
+ * @param since when the process started, in milliseconds since 1970 by Redis' clock
+ * @param settings digest of the settings; see `digestSettings`
+ */
 export function createProcessInstance(version: string, since: number, settings?: string): ProcessInstance {
   const host = hostname()
     .replace(/[^\w.-]/g, '_')
@@ -48,6 +53,7 @@ export function formatProcessInstance(
   return roles === undefined ? member : appendRolesToHeartbeatMember(member, roles);
 }
 
+/** Parses a member of the heartbeat set, also one that a process of an earlier build wrote. */
 export function parseProcessInstance(member: string): ProcessInstance {
   const [name = ''] = member.split(' ', 1);
   const fact = (key: string): string | undefined => new RegExp(` ${key}=(\\S+)`).exec(member)?.[1];

@@ -1,8 +1,8 @@
 import { BUDGET_TOKEN_TTL_MS } from './request-budget.js';
 
 /**
- * Replaces a request's token of the upstream budget if the token has expired. Must be awaited right before the request
- * is written. If the returned promise rejects, the request must not be written.
+ * Replaces a request's token of the upstream budget if the token has expired. Must be awaited right before the
+ * request is written. If the returned promise rejects, the request must not be written.
  */
 export interface BudgetTokenRenewal {
   (): Promise<void>;
@@ -19,8 +19,8 @@ const MAX_RENEWALS = 10;
 /**
  * Creates the function that replaces the budget token of one request if the token has expired.
  * @param requestedAt when the token was requested, by `performance.now()`
- * @param renew returns the expired token to the budget and takes a new one; resolves to the time at which the new token
- * was requested, by `performance.now()`
+ * @param renew returns the expired token to the budget and takes a new one; resolves to the time at which the new
+ * token was requested, by `performance.now()`
  */
 export function createBudgetTokenRenewal(
   requestedAt: number,

@@ -136,6 +136,10 @@ export function isSuccessfulReply({ status }: Pick<ReplyHead, 'status'>): boolea
   return status >= 200 && status < 300;
 }
 
+/**
+ * Returns the time in the header `Date` of a reply, in milliseconds since 1970. `date` is absent if the header is
+ * missing or invalid.
+ */
 export function parseReplyDate(headers: ReplyHead['headers']): { date?: number } {
   const date = Date.parse(headerOf(headers, 'date') ?? '');
   return Number.isNaN(date) ? {} : { date };

@@ -83,8 +83,8 @@ export class HttpReplyReader {
       for await (const chunk of response.body as AsyncIterable<Buffer> | Iterable<Buffer>) {
         exchange.received += chunk.length;
         if (exchange.received > limits.maxBytes) throw new UpstreamReplyTooLargeError(limits.maxBytes);
-        // The deadline counts only the time that upstream takes. So it is paused while this process handles a chunk of
-        // the body or waits for a slot for a large reply.
+        // The deadline counts only the time that upstream takes. So it is paused while this process handles a chunk
+        // of the body or waits for a slot for a large reply.
         deadline.pause();
         if (limits.isBuffered && exchange.received > LARGE_BYTES)
           exchange.releaseSlot ??= await this.largeReplies.acquire(baseUrl, this.timeoutMs);
@@ -116,8 +116,8 @@ export class HttpReplyReader {
 }
 
 /**
- * The state of one running request to upstream. A request with a large reply has a slot, because a process reads only a
- * few large replies at once.
+ * The state of one running request to upstream. A request with a large reply has a slot, because a process reads only
+ * a few large replies at once.
  */
 class Exchange {
   readonly deadline: ExchangeDeadline;

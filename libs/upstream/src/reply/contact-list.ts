@@ -79,8 +79,8 @@ export class ContactListReader<R extends ContactReader> {
 
   /**
    * Reads the next chunk of the reply.
-   * @throws {UpstreamReplyUnreadableError} if the chunk makes the reply invalid, or if the contacts cannot be stored in
-   * a file
+   * @throws {UpstreamReplyUnreadableError} if the chunk makes the reply invalid, or if the contacts cannot be stored
+   * in a file
    */
   async push(chunk: Buffer): Promise<void> {
     this.scanner.push(chunk);

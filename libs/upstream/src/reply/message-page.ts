@@ -4,8 +4,8 @@ import { type UpstreamMessage, parseMessage } from './message.js';
 import { ReplyListReader } from './reply-list.js';
 
 /**
- * Maximum size of a page that is parsed only after it has arrived completely, in bytes. If the page's digest then shows
- * that the page is unchanged, the page is not parsed.
+ * Maximum size of a page that is parsed only after it has arrived completely, in bytes. If the page's digest then
+ * shows that the page is unchanged, the page is not parsed.
  */
 const MAX_KEPT_BYTES = 256 * 1024;
 
@@ -28,7 +28,10 @@ export class MessagePageReader {
     this.kept = knownDigest === undefined ? undefined : [];
   }
 
-  /** Reads the next chunk of the reply. @throws {UpstreamReplyUnreadableError} if the chunk makes the reply invalid */
+  /**
+   * Reads the next chunk of the reply.
+   * @throws {UpstreamReplyUnreadableError} if the chunk makes the reply invalid
+   */
   push(chunk: Buffer): void {
     this.hash.update(chunk);
     if (this.kept === undefined) {

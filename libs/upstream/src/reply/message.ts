@@ -79,12 +79,15 @@ const SECONDS_END = 100_000_000_000;
 /** Latest time that a `Date` can represent, in milliseconds since 1970. */
 const MAX_TIME_MS = 8_640_000_000_000_000;
 
-/** A date and time without a time zone. It is read as UTC, because upstream does not know this process's time zone. */
+/**
+ * A date and time without a time zone. It is read as UTC, because upstream does not know this process's time zone.
+ */
 const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/;
 
 /**
- * Returns a timestamp in milliseconds since 1970. Returns undefined if the timestamp is unreadable, or is not after the
- * beginning of 1970. In the second case, upstream probably has no timestamp and sends a default such as `0001-01-01`.
+ * Returns a timestamp in milliseconds since 1970. Returns undefined if the timestamp is unreadable, or is not after
+ * the beginning of 1970. In the second case, upstream probably has no timestamp and sends a default such as
+ * `0001-01-01`.
  */
 function parseTimestamp(value: unknown): number | undefined {
   const time = parseTime(value);

@@ -53,8 +53,8 @@ export class ReplyListReader<T> {
 
   /**
    * Ends the reading and returns the list.
-   * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or the list is missing, so that an error page does
-   * not look like an empty list
+   * @throws {UpstreamReplyUnreadableError} if the reply is not JSON or the list is missing, so that an error page
+   * does not look like an empty list
    */
   end(): ParsedList<T> {
     const { items, unreadable } = this.lists.get(this.scanner.end()) ?? {

@@ -9,8 +9,8 @@ const MEMORY_BYTES = 4 * 1024 * 1024;
 const BATCH_BYTES = 64 * 1024;
 
 /**
- * The JSON text of an element of a list in a reply. A reply may contain several lists. `list`: index of the list in the
- * reply, from 0. `position`: position of the element in the list.
+ * The JSON text of an element of a list in a reply. A reply may contain several lists. `list`: index of the list in
+ * the reply, from 0. `position`: position of the element in the list.
  */
 export interface StoredReplyElement {
   list: number;
@@ -27,7 +27,8 @@ export class TemporaryReplyElementStore {
   private readonly lists: number[] = [];
   private readonly positions: number[] = [];
   /**
-   * For each stored element, the offset in bytes at which its text ends, counted from the beginning of the first text.
+   * For each stored element, the offset in bytes at which its text ends, counted from the beginning of the first
+   * text.
    */
   private readonly ends: number[] = [];
   private bytes = 0;
