@@ -7,9 +7,10 @@ import type { PollCommit } from './poll-commit.js';
 import { MESSAGES_REPLACED_REASON, type PollStart } from './poll-start.js';
 
 /**
- * Returns which messages of the contact's first read, or of the first read of a new baseline, emit events. Undefined
- * for later reads.
- * @param undatedAtFirstRead whether messages without a timestamp emit events at a contact's first read
+ * Returns which messages emit events until all pages of the contact have been read once since it became known, or
+ * since its latest new baseline. Undefined after that: all new messages then emit events.
+ * @param undatedAtFirstRead which messages without a timestamp emit events at a contact's first read; see
+ * `FeedSettings.undated`
  */
 export function eventRuleOfFirstRead(
   { state, resync }: PollStart,

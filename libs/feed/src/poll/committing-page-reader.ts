@@ -14,17 +14,18 @@ import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { PagesRead } from '../walk/pages-read.js';
 
 /**
- * A read of a contact ends early if this many of its commits in a row are refused, because other reads of the
+ * A read of a contact ends early if this many of its commits in a row are refused, usually because other reads of the
  * contact were committed first.
  */
 export const MAX_COMMIT_CONFLICTS = 5;
 /**
- * Maximum number of pages for one read of older messages. If a contact has more pages, upstream is probably faulty.
+ * Maximum number of pages in one pass through a contact's list. If a list seems to have more pages, upstream is
+ * probably faulty.
  */
 export const MAX_PAGES_PER_DEEP_READ = 10_000;
 
 /**
- * If upstream fails to return at least this number of consecutive messages, they are not the cause: upstream is
+ * If none of at least this number of consecutive messages can be read, the cause is not a single message: upstream is
  * probably down.
  */
 const MIN_MESSAGES_OF_OUTAGE = 20;
@@ -32,7 +33,7 @@ const MIN_MESSAGES_OF_OUTAGE = 20;
 /** Which contact's pages of messages are read, for which purpose, and how failed pages are retried. */
 export interface PagesTask extends PageCommitterTask {
   purpose: ReadPurpose;
-  /** Aborts the read after the current page. */
+  /** Aborts the read after the current page, or before the next retry or the next part of a failed page. */
   signal?: AbortSignal;
   /**
    * How long to wait before each retry of a failed page, in milliseconds. If the last retry fails too, the
@@ -46,18 +47,27 @@ export class CommittingPageReader {
   readonly reader: PageReader;
   /** Order in which upstream is assumed to list the messages of the contact. */
   order: PageOrder;
-  /** Largest page limit that upstream honours. Undefined while unknown. */
+  /**
+   * Largest page limit that upstream is known or expected to honour; 20 if it honours no larger limit. Undefined
+   * while unknown.
+   */
   limit: number | undefined;
-  /** True if upstream failed to answer a request for more messages per page than the documented maximum. */
+  /** True if a request with the large limit has failed, perhaps because the page was too large. */
   refusesLargePages = false;
   /**
-   * Number of elements on the latest page that was not empty, unreadable elements included. Undefined until
-   * such a page was read.
+   * Number of elements on the latest page that was not empty, unreadable elements included. Undefined until the
+   * current pass has read such a page.
    */
   private previousCount: number | undefined;
-  /** Number of elements on the latest pages, if none of them contained a readable message. */
+  /**
+   * Total number of elements on the latest consecutive pages without a readable message; 0 if the latest page
+   * contains one.
+   */
   private unreadableInARow = 0;
-  /** Number of the page that was last retried, whether a retry succeeded or not. */
+  /**
+   * Page number of the page that was last retried, whether a retry succeeded or not. Undefined before the first
+   * retry.
+   */
   private retriedPage: number | undefined;
 
   constructor(
@@ -82,7 +92,10 @@ export class CommittingPageReader {
     this.commits.foundNew = false;
   }
 
-  /** Must be called if upstream failed to answer a request with the large limit. */
+  /**
+   * Must be called if a request with the large limit has failed, perhaps because the page was too large. From then
+   * on, {@link limit} is the documented limit.
+   */
   noteLargePagesRefused(): void {
     this.refusesLargePages = true;
     this.limit = DOCUMENTED_MAX_MESSAGES_PER_PAGE;
@@ -102,16 +115,16 @@ export class CommittingPageReader {
   }
 
   /**
-   * Reads a page and commits the result. If another read of the contact was committed meanwhile, reads the
-   * page again. A page that fails is retried after a delay. If the retries fail too, the page is read in
-   * smaller parts.
+   * Reads a page and commits the result. If another read of the contact was committed meanwhile, reads the page
+   * again. A page that fails is retried after a delay. If the retries fail too, the page is read in smaller parts.
    *
-   * The stored state is read before each request, so that a page is never compared with snapshots that are
-   * newer than the request.
-   * @param limit number of messages per page
-   * @returns the page; undefined if {@link PageCommitter.refreshState} returned false, the read was aborted between
-   * two parts of the page, or {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
-   * @throws the error of the page if the read was aborted before a retry
+   * The stored state is read before each request, so that a page is never compared with snapshots that are newer than
+   * the request.
+   * @param limit maximum number of messages on the page
+   * @returns the page; undefined if {@link PageCommitter.refreshState} returned false, the read was aborted before a
+   * part of the page, or {@link MAX_COMMIT_CONFLICTS} commits in a row were refused
+   * @throws the error of the page if the read was aborted before a retry, if the page was requested with the large
+   * limit and may be too large, or if {@link readPageInParts} throws it
    */
   async readPage(page: number, limit: number): Promise<PageRead | undefined> {
     const read = await this.tryPage(page, limit);
@@ -123,8 +136,8 @@ export class CommittingPageReader {
    * page in parts.
    */
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPageRead | undefined> {
-    // If an earlier read found a message that upstream fails to return, this message probably makes the page fail.
-    // The page is then not retried, because retries would fail too.
+    // No retries if this page or a page next to it was the last to be retried, or if an earlier read found a message
+    // that upstream fails to return: that message probably makes the page fail, so retries would fail too.
     const isPatient =
       !this.wasRetried(page) && !hasPermanentlyUnreadableMessage(this.commits.state.pollState);
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
@@ -153,11 +166,12 @@ export class CommittingPageReader {
   }
 
   /**
-   * Reads a page that upstream fails to return because of one of its messages. Requests smaller and smaller parts of
-   * the page to find and skip this message, and commits each part on its own.
-   * @throws the failure of the page if no message of the page can be read, because then the cause is not a single
-   * message. If the page was requested with a limit below the documented one, throws only after at least
-   * {@link MIN_MESSAGES_OF_OUTAGE} consecutive unreadable elements
+   * Reads a page that upstream fails to return, perhaps because of one of its messages. Requests smaller and smaller
+   * parts of the page to find and skip this message, and commits each part on its own.
+   * @returns the page; undefined in the same cases as for {@link readPage}
+   * @throws the failure of the page if it is an error that no single message can cause, or if no message of the page
+   * can be read. With a limit below the documented one, the second case requires at least {@link
+   * MIN_MESSAGES_OF_OUTAGE} consecutive unreadable elements
    */
   async readPageInParts(
     page: number,
@@ -205,8 +219,9 @@ export class CommittingPageReader {
   }
 
   /**
-   * Reads one part of a failed page, and commits it. Returns `smaller` if the part failed and must be read in smaller
-   * parts; undefined if the read must end.
+   * Reads one part of a failed page, and commits it. Returns the part; if the part is one message that upstream fails
+   * to return, it contains an unreadable element instead. Returns `smaller` if the part failed and must be read in
+   * smaller parts; undefined if the read must end.
    */
   private async readPart(
     { page, limit }: PageRequest,
@@ -243,7 +258,10 @@ export class CommittingPageReader {
     return outcome !== 'refused';
   }
 
-  /** Returns what the pages so far show of the list, without their messages. */
+  /**
+   * Returns what is known of the list after the pages so far, without their messages. The order (unless these pages
+   * are unsorted) and the length are those of the stored state.
+   */
   reading(): PagesRead {
     const { reader, limit, order } = this;
     const { firstReply, latestReply } = reader.requests;

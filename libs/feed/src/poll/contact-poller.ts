@@ -16,12 +16,12 @@ import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /**
- * Maximum number of attempts to read and commit the newest messages of a contact. An attempt is repeated if
- * another read of the contact was committed first.
+ * Maximum number of attempts to read and commit the newest messages of a contact. An attempt is repeated if its
+ * commit was refused, usually because another read of the contact was committed first.
  */
 const MAX_READ_ATTEMPTS = 3;
 
-/** Polls one contact: reads its messages and commits the changes together with their events. */
+/** Polls contacts: reads the messages of a contact and commits the changes together with their events. */
 export class ContactPoller {
   private readonly committer: PollCommitter;
   private readonly heads: HeadReader;
@@ -142,12 +142,13 @@ export class ContactPoller {
   }
 
   /**
-   * Reads older messages of a contact, if such a read is due. Reads either all pages, or only as many as
-   * needed to find all messages with flags (`delivered`, `read`) that may still change.
-   * @param signal aborts the read after the current page
-   * @param lookup receives the messages that are read; present only during a look-up, which searches for the
-   * messages of sends
-   * @returns true if the read reached its end, or if no read of older messages was due
+   * Reads older messages of a contact, if such a read is due. Reads either all pages, or only as many as needed to
+   * find all messages with flags (`delivered`, `read`) that may still change.
+   * @param signal aborts the read after the current page; see `DeepTask.signal`
+   * @param lookup receives the messages that are read; present only during a look-up, which searches for the messages
+   * of sends
+   * @returns true if the read was completed, or if no read of older messages was due; false if the read ended early,
+   * for example because it was aborted or a stored snapshot is damaged
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async runDeepRead(
@@ -197,8 +198,8 @@ export class ContactPoller {
   }
 
   /**
-   * Reads and commits the newest messages. If the snapshot is lost or damaged, starts a new baseline, because
-   * otherwise every later poll would fail too.
+   * Reads and commits the newest messages. Starts a new baseline if stored state was lost (see {@link lossReasonOf})
+   * or a stored snapshot is damaged. Without a new baseline, a damaged snapshot would make every later poll fail.
    */
   private async readOrResync(
     start: PollStart,
@@ -236,9 +237,9 @@ interface HeadCommit {
 }
 
 /**
- * Returns true during a look-up if a read of all pages is due. The reason may be that an earlier read ended without a
- * page that could not be read. Messages of sends may then be on later pages, although the first page ends in a known
- * message.
+ * Returns true during a look-up if an extra read of all pages is due. Such a read is due, for example, after a read
+ * that left out a page that could not be read. Messages of sends may then be on later pages, although the first page
+ * ends in a known message.
  */
 function mayLackMessages({ lookup, state }: PollStart): boolean {
   return lookup !== undefined && (state.pollState.completeDueAt ?? Infinity) <= state.now;

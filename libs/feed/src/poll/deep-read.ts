@@ -40,17 +40,17 @@ export interface DeepTask {
    * Receives the messages that are read. Present only during a look-up, which searches for the messages of sends.
    */
   lookup?: LookupReads;
-  /** Aborts the read after the current page. */
+  /** Aborts the read after the current page, or before the next retry or the next part of a failed page. */
   signal?: AbortSignal;
 }
 
 /**
- * Reads the older messages of a contact, page by page. Each page is compared with the snapshot and committed
- * on its own. Reads of the newest messages can therefore continue meanwhile, and an aborted read of older
- * messages loses nothing.
+ * Reads the older messages of a contact, page by page. Each page is compared with the snapshot and committed on its
+ * own. Reads of the newest messages can therefore continue meanwhile, and an aborted read of older messages loses
+ * nothing.
  *
- * A message that is on no page may have moved between pages during the read. If a message is missing, all
- * pages are therefore read a second time.
+ * A message that is on no page may have moved between pages during the read. If known messages are missing after all
+ * pages were read, all pages are therefore read once more, unless some elements are unreadable.
  */
 export class DeepRead {
   private readonly commits: PageCommitter;
@@ -97,7 +97,8 @@ export class DeepRead {
 
   /**
    * Returns a flag check if a flag check is enough; undefined if all pages must be read. During the deep read, only
-   * the ids of the known messages are kept, because the rest of the snapshot may be large.
+   * the ids of the known messages are kept (a flag check also keeps some timestamps), because the rest of the
+   * snapshot may be large.
    */
   private begin(known: ReadonlyMap<string, KnownMessage>): FlagCheck | undefined {
     this.knownBefore = new Set(known.keys());
@@ -131,8 +132,8 @@ export class DeepRead {
         // A later read must go through all pages again.
         return false;
       }
-      // If an element could not be parsed, it may be one of the missing messages. Missing messages are then
-      // no reason to read the pages again.
+      // If elements are unreadable, neither missing nor new messages are a reason to read the pages again: an
+      // unreadable element may be one of the missing messages.
       const isWhole = this.pages.reader.skipped === 0;
       const isMissing = this.walk.isStable && isWhole && this.areSomeMissing();
       const mayHaveMissed = !this.walk.isStable && this.walk.hasShifted();
@@ -148,8 +149,10 @@ export class DeepRead {
   }
 
   /**
-   * Commits the results of the whole read: which messages are missing, the order of the list, and when older
-   * messages are read next.
+   * Commits the results of the whole read: the order of the list, when older messages are read next and, after a read
+   * of all pages, which messages are missing. Returns false if they could not be committed.
+   * @param result `everything`: all pages were read. `missed`: a flag check reached the end of the list, but did not
+   * find all messages whose flags may still change. undefined: a flag check found all of them
    */
   private async end(result: 'everything' | 'missed' | undefined): Promise<boolean> {
     for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {

@@ -14,7 +14,7 @@ export interface FeedSettings {
    * milliseconds.
    */
   settleMs: number;
-  /** Time between two reads of all messages of a contact, in milliseconds. */
+  /** Time between two sweeps of a contact (regular reads of all its messages), in milliseconds. */
   sweepMs: number;
   /**
    * A message or contact counts as deleted if it is missing from two complete reads that are at least this

@@ -12,11 +12,14 @@ import type { PageCommitter } from './page-committer.js';
 export type FlagCheckOutcome = 'all' | 'end' | 'stopped';
 
 /**
- * Reads pages of a sorted list below the head, from the newest messages to older ones, until all messages are found
- * whose flags (`delivered`, `read`) may still change.
+ * Reads pages of a sorted list, from newer to older messages, until all messages outside the head are found whose
+ * flags (`delivered`, `read`) may still change.
  */
 export class FlagCheck {
-  /** Timestamps of the messages below the head that have a flag that is not set yet, by message id. */
+  /**
+   * Timestamps of the outbound messages outside the head that have a flag that is not set yet, by message id.
+   * Undefined for a message without a readable timestamp.
+   */
   private readonly withMissingFlag = new Map<string, number | undefined>();
 
   /**
@@ -29,7 +32,7 @@ export class FlagCheck {
     known: ReadonlyMap<string, KnownMessage>,
     private readonly settleMs: number,
   ) {
-    // Messages at the head need no deep read, because each read of the newest messages contains them.
+    // Messages in the head need no deep read, because each read of the newest messages contains them.
     const head = new Set(splitIdHashes(commits.state.pollState.head));
     for (const [id, message] of known)
       if (isFlagMissing(message) && !head.has(hashAndJoinIds([id])))

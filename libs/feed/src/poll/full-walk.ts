@@ -19,8 +19,8 @@ import { upstreamClockDifferenceMs } from './upstream-clock.js';
 /** Maximum number of messages for one read. If a contact has more messages, upstream is probably faulty. */
 const MAX_MESSAGES = 200_000;
 /**
- * If all retries of a page with this or a lower number fail, the read starts again at page 1. If a later page fails,
- * the read does not start again, because too many pages would have to be read again.
+ * If page 2, or a later page up to the page with this number, fails even after a retry, the pass starts again at page
+ * 1. If a page after that fails, the pass goes on, because too many pages would have to be read again.
  */
 const MAX_RESTART_PAGE = 5;
 /**
@@ -29,9 +29,12 @@ const MAX_RESTART_PAGE = 5;
  */
 const TAIL_IDS = LARGE_PAGE_LIMIT;
 
-/** Reads all pages of a contact's list, if needed several times, and records what they show about the list. */
+/** Reads all pages of a contact's list with each call of {@link pass}, and records what they show about the list. */
 export class FullWalk {
-  /** True if no message moved from page to page during the last pass, so that the pass has missed no message. */
+  /**
+   * True if the last pass ended with an empty page and read no message twice. Probably no message then moved from
+   * page to page, and the pass missed none.
+   */
   isStable = false;
   /** Collects data for the conversation row. Reset when the read starts again at page 1. */
   rowMessages = new RowMessageCollector();
@@ -42,8 +45,8 @@ export class FullWalk {
   /** How far upstream's clock is ahead of Redis' clock, in milliseconds. Undefined while unknown. */
   private aheadMs: number | undefined;
   /**
-   * True if the read ended with a page that contained only messages of earlier pages. Messages may then have moved
-   * by a whole page during the read.
+   * True if the last pass ended with a page that contained only messages of earlier pages. Messages may then have
+   * moved by a whole page during the pass.
    */
   private endedOnRepeat = false;
 
@@ -55,8 +58,8 @@ export class FullWalk {
   }
 
   /**
-   * Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read or if
-   * commits were refused too often.
+   * Reads all pages once. Returns the number of the last page that was requested, or `stopped` if the read ended
+   * early: it was aborted, commits were refused too often, or {@link PageCommitter.refreshState} returned false.
    */
   async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {
@@ -77,9 +80,9 @@ export class FullWalk {
   }
 
   /**
-   * Finds out the largest page limit that upstream honours. Requests page 1 with the documented limit. If the page
-   * is full, requests page 1 again with a larger limit. Skips the first request if earlier reads showed that the
-   * page is full. Returns page 1 as it was read last, or undefined if the read ended early.
+   * Finds out whether upstream honours the large limit. Requests page 1 with the documented limit. If the page is
+   * full, requests page 1 again with the large limit; if it is not, the answer stays unknown. Skips the first request
+   * if earlier reads returned a full page. Returns page 1 as it was read last, or undefined if the read ended early.
    */
   private async findLimit(): Promise<PageRead | undefined> {
     let first: PageRead | undefined;
@@ -113,8 +116,8 @@ export class FullWalk {
   }
 
   /**
-   * Reads all pages. Returns the number of pages, or `stopped` if the read ended early.
-   * @param limit number of messages per page
+   * Reads all pages. Returns the number of the last page that was requested, or `stopped` if the read ended early.
+   * @param limit maximum number of messages per page
    * @param first page 1, if page 1 was already read with this limit
    */
   private async passOf(limit: number, first?: PageRead): Promise<number | 'stopped'> {
@@ -167,8 +170,8 @@ export class FullWalk {
   }
 
   /**
-   * Returns true if messages moved between pages during the last pass, so that the pass may have missed some
-   * messages.
+   * Returns true if messages seem to have moved between pages during the last pass in such a way that the pass may
+   * have missed some messages.
    */
   hasShifted(): boolean {
     return this.reader.records.servedTwice || this.endedOnRepeat;

@@ -47,9 +47,9 @@ export class HeadReader {
   /**
    * Requests the first page, which is likely to be the same as at the last read. The result contains no messages if
    * the page has the given digest.
-   * @param digest digest of a page that was requested with the documented limit
-   * @returns undefined, without a request, if the first page must be requested with another limit than the documented
-   * one, because such a page cannot be compared with the digest
+   * @param digest digest of the first page at the last read, which requested it with the documented limit
+   * @returns the page, or the error of the request; undefined, without a request, if the first page must be requested
+   * with another limit than the documented one, because such a page cannot be compared with the digest
    */
   async requestFirstPage(
     start: PollStart,
@@ -120,16 +120,16 @@ export class HeadReader {
   }
 
   /**
-   * Returns true if all messages that upstream returned are unknown, although many messages of the contact are
-   * known.
+   * Returns true if upstream has probably replaced the messages of the contact: all messages that it returned are
+   * unknown, although many messages of the contact are known.
    */
   private async isReplaced({ account, contactId }: PollStart, { seen }: PageReader): Promise<boolean> {
     if (seen.size === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
-    // If upstream now returns messages without timestamps, and far fewer than were known, the known messages probably
-    // were deleted, and the returned messages are new. No new baseline starts, because in a new baseline messages
-    // without timestamps emit no events.
+    // If upstream now returns only messages without timestamps, and fewer than half as many as were known, the known
+    // messages probably were deleted, and the returned messages are new. No new baseline starts, because in a new
+    // baseline messages without timestamps emit no events.
     const areDated = [...seen.values()].some(({ timestamp }) => timestamp !== undefined);
     if (!areDated && seen.size * 2 < present) return false;
     return (
@@ -192,8 +192,8 @@ function readingOf(walk: HeadWalk, { state }: PollStart, disturbed: boolean): Pa
 }
 
 /**
- * Returns true if messages at the head have disappeared or moved since the previous read of the newest
- * messages.
+ * Returns true if messages of the previous head have disappeared or moved since the previous read of the newest
+ * messages. Returns false if a read of all pages is due anyway, because the contact's baseline is not complete.
  */
 function isHeadDisturbed(
   { pollState, extension, emitAfter }: ContactState,

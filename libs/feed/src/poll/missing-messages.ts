@@ -41,12 +41,13 @@ export class MissingMessages {
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
     const isListSuspect = unconfirmedSuspectSince(listSuspectSince, deletionsConfirmedAt) !== undefined;
-    // If upstream shows no message of this contact, that alone does not indicate an outage. An outage is
-    // likely if the account is already suspect, or if upstream shows no message of any contact.
+    // If only a few messages are known, it does not indicate an outage that all of them are missing. But if upstream
+    // shows no message of this contact, an outage is likely if the account is already suspect, or if upstream shows
+    // no message of any other contact either.
     const empty = seen.size === 0;
     const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
-    // Redis stores `missingSince` of a message in whole seconds, rounded up. Times that are compared with it are
-    // rounded in the same way.
+    // Redis stores `missingSince` of a message in whole seconds, rounded up. `deletionsConfirmedAt` is compared with
+    // it, and is therefore rounded in the same way.
     const confirmedAt = Math.ceil(deletionsConfirmedAt / 1_000) * 1_000;
     const lastShownAt = Math.max(messagesShownAt, confirmedAt);
     const suspectSince = unconfirmedSuspectSince(state.pollState.suspectSince, deletionsConfirmedAt);

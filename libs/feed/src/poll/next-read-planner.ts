@@ -73,7 +73,7 @@ export class NextReadPlanner {
 
   /**
    * Returns when older messages of the contact are read next: in `inMs` milliseconds, or as scheduled before
-   * (`unchanged`). `over`: no such read is needed for now.
+   * (`unchanged`). `over`: no such read is needed for now. See {@link PollCommit.deep}.
    */
   ofOlderMessages(
     { state, resync }: PollStart,

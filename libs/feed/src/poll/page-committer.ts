@@ -13,7 +13,7 @@ import { type PollStart, MESSAGES_REPLACED_REASON } from './poll-start.js';
 /** Maximum number of pages that are read but not committed while none of them contains a known message. */
 const MAX_HELD_PAGES = 50;
 
-/** Which contact's pages are committed, and why they are read. */
+/** Which contact's pages are committed, and how many of them are read. */
 export interface PageCommitterTask {
   account: string;
   contactId: string;
@@ -41,7 +41,7 @@ export class PageCommitter {
    * page 1.
    */
   foundNew = false;
-  /** Pages that were read, but are not committed until a page contains a known message. */
+  /** Pages that were read and wait for their commit; see {@link holdBack}. */
   private heldPages: PageRead[] = [];
   private isHoldingBack = false;
 
@@ -55,10 +55,10 @@ export class PageCommitter {
   }
 
   /**
-   * From now on, commits no page until a page contains a known message. If no page contains one, upstream returns a
-   * different list than before, and the contact needs a new baseline. Has no effect if the contact has only a few
-   * known messages.
-   * @param known number of known messages
+   * From now on, commits no page until a page contains a known message, or {@link MAX_HELD_PAGES} pages wait for
+   * their commit. If no page contains one, upstream returns a different list than before, and the contact needs a new
+   * baseline. Has no effect if the contact has only a few known messages.
+   * @param known number of known messages that are not deleted
    */
   holdBack(known: number): void {
     this.isHoldingBack = isOutageMoreLikelyThanDeletions(known, known);
@@ -88,10 +88,11 @@ export class PageCommitter {
   }
 
   /**
-   * Commits a page.
+   * Commits a page, together with the pages that wait for their commit.
    * @param observed what the read shows of the list so far, without its messages
-   * @returns `held` if the page waits for its commit; see {@link holdBack}. `refused` if the store refused the commit
-   * (see `FeedStore.commitPoll`); the page must then be read again.
+   * @returns `committed`, also if there was nothing to commit. `held` if the page waits for its commit; see {@link
+   * holdBack}. `refused` if the store refused the commit (see `FeedStore.commitPoll`); the page must then be read
+   * again.
    */
   async commit(page: number, read: PageRead, observed: PagesRead): Promise<'committed' | 'held' | 'refused'> {
     const isEmpty = read.ids.length === 0 && observed.unreadable.length === 0;
@@ -137,11 +138,11 @@ export class PageCommitter {
   }
 
   /**
-   * Returns the ids on page 1, which are stored as the new head of the contact. If messages of the stored head have
-   * disappeared, the result also requests a read of all pages, because later reads compare only with the new head
-   * and would not notice that these messages are missing. If the current read covers all pages, no further read is
-   * requested. Returns an empty object for another page, for a request of fewer messages than the documented page
-   * size, and for a list that is not newest first.
+   * Returns the ids of the first messages on page 1, which are stored as the new head of the contact. If messages of
+   * the stored head have disappeared or moved, the result also requests a read of all pages, because later reads
+   * compare only with the new head and would not notice that these messages are missing. If the current read covers
+   * all pages, no further read is requested. Returns an empty object for another page, for a request of fewer
+   * messages than the documented page size, and for a list that is not newest first.
    */
   private newHead(
     page: number,

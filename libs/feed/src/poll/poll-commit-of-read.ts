@@ -31,17 +31,20 @@ export interface ComparedRead {
   absence: AbsenceResult | undefined;
   /** The sends that messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
-  /** Those of the {@link sends} that earlier reads found, and that no commit contains yet. */
+  /** Those of the {@link sends} whose messages were found by earlier reads and are in no commit yet. */
   uncommittedSends: ReadonlyMap<string, BoundSend>;
   /** Hashes of the contact's unreadable elements, and the number of those that no earlier read found. */
   unreadable: { hashes: string; added: number };
-  /** Number of messages that upstream failed to return to this read, and that no earlier read counted. */
+  /**
+   * Number of placeholders (see `isPlaceholder`) for messages that upstream failed to return, without placeholders
+   * that an earlier read of the contact found. Messages with the same placeholder count as one.
+   */
   skipped: number;
   /** See `PollStateInput.revisionFloor`. */
   revisionFloor: number | undefined;
 }
 
-/** What follows from a {@link ComparedRead}. */
+/** What is computed from a {@link ComparedRead} for its commit. */
 export interface ReadConsequences {
   events: readonly NewEvent[];
   pollState: PollState;
@@ -56,7 +59,11 @@ export interface ReadConsequences {
   interval: PollReport['interval'];
 }
 
-/** Returns true if a read of the newest messages changed nothing from which later reads are planned. */
+/**
+ * Returns true if a read of the newest messages causes no events and changes neither a snapshot nor the poll state,
+ * from which later reads are planned. Returns false for a new baseline, for all other reads, and while a request to
+ * poll the contact sooner is open.
+ */
 export function isPlanningStateUnchanged(
   { start: { state, resync }, kind, next }: ComparedRead,
   events: readonly NewEvent[],
@@ -114,9 +121,9 @@ export function pollCommitOf(read: ComparedRead, consequences: ReadConsequences)
 }
 
 /**
- * Returns since when missing messages of the contact have made an outage likely, in milliseconds since 1970.
- * Returns `over` if an outage is no longer likely, and undefined if an outage was likely neither before nor after
- * the read.
+ * Returns since when missing messages of the contact have made an outage likely, in milliseconds since 1970. If no
+ * outage is likely, returns `over` if one was likely before the read or the commit deletes all snapshots, and
+ * undefined otherwise.
  */
 function suspectSinceToStore(
   { suspectSince }: PollState,
@@ -131,8 +138,8 @@ function isSamePollState(a: PollState, b: PollState): boolean {
 }
 
 /**
- * Returns the contact's own phone numbers: the recipients of outbound messages and the senders of inbound
- * messages.
+ * Returns the contact's own phone numbers or mail addresses: the recipients of outbound messages and the senders of
+ * inbound messages.
  */
 function numbersIn(messages: readonly UpstreamMessage[]): string[] {
   const numbers = messages.map(({ direction, from, to }) =>

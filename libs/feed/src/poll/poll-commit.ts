@@ -59,9 +59,9 @@ export interface PollCommit {
   dueInMs?: number;
   /**
    * How the commit changes the baseline of the contact. An object starts a new baseline, for example after stored
-   * state was lost. Until the new baseline is complete, new messages emit events only if their timestamp is later
-   * than `emitAfter` (milliseconds since 1970). `over` completes the baseline, and `unchanged` leaves the baseline
-   * as it is.
+   * state was lost. Until the new baseline is complete, new messages that belong to no send emit events only if their
+   * timestamp is later than `emitAfter` (milliseconds since 1970 by upstream's clock). `over` completes the baseline,
+   * and `unchanged` leaves the baseline as it is.
    */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
   /**
@@ -76,9 +76,9 @@ export interface PollCommit {
    */
   suspectAt?: number;
   /**
-   * When a read first found so many messages of this contact missing that an outage is likely, in
-   * milliseconds since 1970 by Redis' clock. `over` if an outage is no longer likely. Undefined if an outage was
-   * likely neither before nor after the poll.
+   * When a read first found so many messages of this contact missing that an outage is likely, in milliseconds since
+   * 1970 by Redis' clock. `over` if no outage is likely, but one was likely before the poll or the commit deletes all
+   * snapshots. Otherwise undefined.
    */
   suspicion?: number | 'over' | undefined;
   /**
@@ -90,7 +90,7 @@ export interface PollCommit {
   longestPage?: number;
   /** Number of unreadable elements that this poll found for the first time. */
   unreadable: number;
-  /** The contact's own phone numbers, taken from the new and reappeared messages of this poll. */
+  /** The contact's own phone numbers or mail addresses, taken from the new and reappeared messages of this poll. */
   numbers: readonly string[];
   /** Changes of the contact's conversation row. */
   row: RowUpdate;
@@ -101,9 +101,10 @@ export interface PollCommit {
 /** A poll that was committed. */
 export interface CommittedPoll {
   /**
-   * Detection delays of the new messages whose events this commit emitted, in milliseconds: the time from a
-   * message's timestamp to the commit, corrected for the difference between upstream's clock and Redis'
-   * clock. Messages whose delay is unknown are left out.
+   * Detection delays of the new messages whose events this commit emitted, in milliseconds: the time from a message's
+   * timestamp to the commit, corrected for the difference between upstream's clock and Redis' clock. If the timestamp
+   * cannot be used, the estimated time of arrival replaces it. Delays that are unknown or longer than a day are left
+   * out.
    */
   delaysMs: readonly number[];
 }

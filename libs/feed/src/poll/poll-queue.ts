@@ -72,8 +72,8 @@ export type PollOutcome = 'done' | 'failed' | 'postponed' | 'aborted';
  */
 export interface EndedClaim extends NextDueTime {
   /**
-   * Time until the claimed contact is due again, in milliseconds. Present only if the claim ended without a
-   * commit that set the due time.
+   * Time until the claimed contact is due again, in milliseconds. Absent if the end of the claim left the due time
+   * unchanged, for example because a commit had already set it.
    */
   dueAgainInMs?: number;
 }

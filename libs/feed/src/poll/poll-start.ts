@@ -11,8 +11,8 @@ export const MESSAGES_REPLACED_REASON = 'upstream shows other messages than befo
 export const DAMAGED_SNAPSHOT_REASON = "the stored snapshots of the contact's messages are damaged";
 
 /**
- * Returns the reason for a new baseline if the stored state of a contact is unusable; undefined if the state is
- * usable.
+ * Returns the reason for a new baseline if the state of the contact, all its snapshots, or the event log was lost;
+ * undefined if none of them was lost.
  */
 export function lossReasonOf({ lost, pollState, storedMessages, epoch }: ContactState): string | undefined {
   if (lost) return 'the stored state of the contact was lost';

@@ -26,7 +26,7 @@ export interface PollStateInput {
   known: ReadonlyMap<string, KnownMessage>;
   next: ReadonlyMap<string, KnownMessage>;
   absence: AbsenceResult | undefined;
-  /** Hashes of the contact's messages that could not be read; see `addUnreadableElementHashes`. */
+  /** Hashes of the contact's unreadable elements; see `addUnreadableElementHashes`. */
   unreadable: string;
   /**
    * New revisions of the contact's messages are above this number, because lower revisions may belong to lost

@@ -62,8 +62,9 @@ export function rebuildablePollStateAfterRead(
 }
 
 /**
- * Returns until when the first pages of later reads are requested with the reduced limit. After the first failure,
- * the next read requests the full page again, because the cause may have nothing to do with the page.
+ * Returns until when the first pages of later reads are requested with the reduced limit, in milliseconds since 1970
+ * by Redis' clock. The next read requests the full page again after the first failure, because the cause may have
+ * nothing to do with the page, and after a change of the reduced limit.
  */
 function headLimitUntilAfterRead(before: RebuildablePollState, headLimit: number, now: number): number {
   if (before.headLimit === undefined || before.headLimitUntil === undefined) return now;

@@ -164,8 +164,8 @@ function boundSends({
 }
 
 /**
- * Returns row entries for all messages that upstream shows, if all pages were read and no message moved
- * between pages during the read. Otherwise returns no entries.
+ * After a stable read of all pages, returns row entries for the collected messages (see `RowMessageCollector`); if
+ * the commit ends a resync, these entries replace the row's earlier messages. After other reads, returns no entries.
  */
 function allMessages({ fullRead, endsResync }: RowUpdateInput): RowEntry[] {
   if (fullRead?.isStable !== true) return [];

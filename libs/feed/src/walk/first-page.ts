@@ -9,7 +9,9 @@ const MAX_HALVINGS = 5;
 
 /**
  * Reads page 1 and records it in the walk. If upstream fails to return the full page, perhaps because of one message,
- * reads a smaller first page.
+ * tries smaller first pages. If even the first message alone fails, and earlier reads suggest that one message is the
+ * cause, reads page 1 without that message.
+ * @throws the error of the full page if no smaller page can be read
  */
 export async function readFirstPage(walk: HeadWalk): Promise<PageRead> {
   const limit = walk.headLimit ?? DOCUMENTED_MAX_MESSAGES_PER_PAGE;
@@ -36,7 +38,7 @@ export async function readFirstPage(walk: HeadWalk): Promise<PageRead> {
  * Reads page 1 with a smaller limit, after a request that got no complete reply, for example because of a timeout.
  * Uses the smaller limit with which an earlier read succeeded. After many failed reads, each further failed read
  * halves the limit. Sends only one request, because each request may take as long as the timeout.
- * @throws `failure` if there is no smaller limit to try
+ * @throws `failure` if there is no smaller limit to try, or if the size of the page cannot be the cause
  */
 async function readShorterFirstPage(walk: HeadWalk, limit: number, failure: unknown): Promise<PageRead> {
   const { lastHeadLimit = limit, failures } = walk.plan;

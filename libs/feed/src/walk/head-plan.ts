@@ -34,7 +34,10 @@ export interface HeadPlan {
    * full limit.
    */
   lastHeadLimit?: number;
-  /** True until all pages of the contact have been read once. While true, a read of all pages follows this read. */
+  /**
+   * True until all pages of the contact have been read once, and again from the start of a new baseline. While true,
+   * a read of all pages follows this read.
+   */
   isFirst: boolean;
   /** Number of consecutive failed reads of the newest messages before this read. */
   failures: number;

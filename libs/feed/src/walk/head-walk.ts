@@ -71,8 +71,8 @@ export class HeadWalk {
   }
 
   /**
-   * Reads page 1 with the given limit, and records it in the walk; see {@link noteFirstPage}. If the request fails,
-   * no smaller limit is tried.
+   * Reads page 1 with the given limit, and records it in the walk; see {@link noteFirstPage}. If the page cannot be
+   * read, does not try smaller first pages, unlike `readFirstPage`.
    */
   async readFirstPageWithLimit(limit: number): Promise<PageRead> {
     return this.noteFirstPage(await this.pages.readPage(1, limit));
@@ -88,8 +88,9 @@ export class HeadWalk {
   }
 
   /**
-   * Returns the page unchanged. If its messages contradict the assumed order of the list, sets the order to
-   * `unsorted`.
+   * Compares the messages of a page with the assumed order of the list. If they contradict it, sets the order to
+   * `unsorted` and {@link coversAllNew} to false. If some are only misplaced, sets {@link hasMisplacedMessages}.
+   * Returns the page unchanged.
    */
   withOrderChecked(read: PageRead): PageRead {
     const comparison = compareWithAssumedOrder(this.order, read.items, this.pages.pageSize);
@@ -145,8 +146,8 @@ export class HeadWalk {
   }
 
   /**
-   * Sets {@link coversAllNew} after a read of page 1 of a list whose order is not known: true only if page 1 contains
-   * all messages of the list.
+   * After a read of page 1 of a list that is unsorted or whose order is unknown, sets {@link coversAllNew}: true only
+   * if page 1 contains all messages of the list. In that case, also sets {@link length}.
    */
   settleWithoutOrder(first: PageRead): void {
     this.coversAllNew = this.showsAll(first);
@@ -161,7 +162,7 @@ export class HeadWalk {
   }
 
   /**
-   * Sets the head and the length of an oldest-first list after a read of its end.
+   * Sets {@link head}, {@link shown} and {@link length} after a read of the end of an oldest-first list.
    * @param planned index in the list at which the page that was requested first begins
    * @param from index in the list at which the earliest page that was read begins
    * @param reads all pages from the index `from` to the end of the list

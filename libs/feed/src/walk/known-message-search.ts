@@ -5,8 +5,9 @@ import type { PageRead } from './page-reader.js';
 import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES_PER_DIRECTION } from './walk-bounds.js';
 
 /**
- * Returns true if no message that was read is known, although many messages of the contact are known. Returns false
- * for a newest-first list, because `readFurtherPages` has already searched it.
+ * Returns true if messages were read and none of them is known, although many messages of the contact are known.
+ * Returns false until all pages of the contact have been read once, and for a newest-first list, because
+ * `readFurtherPages` has already searched it.
  */
 export function mayMessagesBeReplaced(walk: HeadWalk): boolean {
   const { knowsMany, isFirst } = walk.plan;
@@ -16,7 +17,9 @@ export function mayMessagesBeReplaced(walk: HeadWalk): boolean {
 
 /**
  * Reads the list from page 1 until a page contains a known message or the list ends. Sets `metNoKnownMessage` of the
- * walk if the list ends first.
+ * walk if the list ends first. Stops without a result after {@link MAX_PAGES_PER_DIRECTION} pages, after {@link
+ * MAX_CONSECUTIVE_UNREADABLE_PAGES} pages in a row without a readable message, or at a page that upstream always
+ * fails to return.
  */
 export async function readUntilKnownMessage(walk: HeadWalk): Promise<void> {
   walk.pages.beginPass();

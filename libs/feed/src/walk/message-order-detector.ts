@@ -10,9 +10,9 @@ const MAX_MISPLACEMENT = 5;
 /** If pages have fewer than 20 messages, this share of a page, rounded down, replaces {@link MAX_MISPLACEMENT}. */
 const MAX_SHARE_OF_PAGE = 1 / 4;
 /**
- * While the order of a list is being learned, this share of the list, rounded down, replaces {@link MAX_MISPLACEMENT} if it
- * is smaller. Otherwise, a short list in random order would look sorted too often. Consecutive messages with equal
- * timestamps count as one message, because they do not show the order.
+ * While the order of a list is being learned, this share of the list, rounded down, replaces {@link MAX_MISPLACEMENT}
+ * if it is smaller. Otherwise, a short list in random order would look sorted too often. Consecutive messages with
+ * equal timestamps count as one message, because they do not show the order.
  */
 const MAX_SHARE_OF_LIST = 1 / 10;
 
@@ -80,8 +80,8 @@ export class MessageOrderDetector {
 
   /**
    * Returns by how many places the messages differ from an order: the largest number of older messages between one
-   * message and the end of the list at which new messages appear, at most `MAX_MISPLACEMENT + 1`. When a message was new,
-   * it was at most this number of places from that end.
+   * message and the end of the list at which new messages appear, at most `MAX_MISPLACEMENT + 1`. When a message was
+   * new, it was at most this number of places from that end.
    */
   maxMisplacementFrom(order: 'newestFirst' | 'oldestFirst'): number {
     return order === 'newestFirst' ? this.olderBefore.max : this.olderAfter.max;

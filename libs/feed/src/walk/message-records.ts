@@ -12,8 +12,8 @@ export interface RecordedPage {
   /** True if the first message of the page was not known before this read. */
   firstIsNew: boolean;
   /**
-   * True if every message of the page was also on an earlier page since the last call of
-   * {@link MessageRecords.beginPass}.
+   * True if every message of the page was also on an earlier page since the last call of {@link
+   * MessageRecords.beginPass}. Also true for a page without a readable message.
    */
   repeats: boolean;
 }
@@ -82,7 +82,10 @@ export class MessageRecords {
     };
   }
 
-  /** Undoes the most recent call of {@link add}. */
+  /**
+   * Undoes the most recent call of {@link add}: the messages count as not read in the current pass. But {@link ids}
+   * still contains them, and {@link servedTwice} stays as it is.
+   */
   undoLastPage(): void {
     for (const id of this.lastServed) this.records.set(id, recordOf(0, this.isNew(id)));
     this.servedCount -= this.lastServed.length;

@@ -6,7 +6,10 @@ import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, LARGE_PAGE_LIMIT } from './page-limit
 import type { PageRead } from './page-reader.js';
 import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES_PER_DIRECTION, MAX_REPEATS } from './walk-bounds.js';
 
-/** Reads a newest-first list from page 1 on, until a page ends in a known message or the list ends. */
+/**
+ * Reads a newest-first list from page 1 on, until a page ends in a known message or the list ends. If page 1 shows
+ * that the list is unsorted, reads only page 1.
+ */
 export async function readNewestFirst(walk: HeadWalk): Promise<void> {
   const first = await readFirstPage(walk);
   if (walk.order === 'unsorted') {
@@ -30,8 +33,9 @@ export function mayNextPageHaveNewMessages(walk: HeadWalk, { lastIsNew, ids, cou
 }
 
 /**
- * Reads the pages after page 1, until a page ends in a known message or the list ends. Called if page 2 may
- * contain more new messages; see {@link mayNextPageHaveNewMessages}.
+ * Reads the pages after page 1, until a page ends in a known message or the list ends. Then reads all but the last of
+ * these pages again; see {@link repeatFirstPages}. Sets `coversAllNew` of the walk to false if it ends before it has
+ * found all new messages. Called if page 2 may contain more new messages; see {@link mayNextPageHaveNewMessages}.
  */
 export async function readFurtherPages(walk: HeadWalk, first: PageRead): Promise<void> {
   const top = await enlarged(walk, first);
@@ -106,8 +110,8 @@ async function enlarged(walk: HeadWalk, first: PageRead): Promise<PageRead> {
 
 /**
  * Reads the first pages again, because messages may have moved from page to page between two requests. Repeats this
- * until no new message is found, but at most {@link MAX_REPEATS} times; if the last repetition still finds new messages,
- * sets `walk.coversAllNew` to false. Returns true if any repetition found a new message.
+ * until no new message is found, but at most {@link MAX_REPEATS} times; if the last repetition still finds new
+ * messages, sets `walk.coversAllNew` to false. Returns true if any repetition found a new message.
  */
 async function repeatFirstPages(walk: HeadWalk, count: number, limit: number): Promise<boolean> {
   for (let looks = 0; looks < MAX_REPEATS; looks += 1) {

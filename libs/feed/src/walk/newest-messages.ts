@@ -11,14 +11,16 @@ import { readInUnknownOrder } from './unknown-order-walk.js';
  *
  * - Newest first: from page 1 on, until a page ends in a known message or the list ends.
  * - Oldest first: from the page that was the last one at the previous read to the end of the list.
- * - Other orders: page 1. This is enough only if the page contains the whole list.
+ * - Unknown: page 1, and further pages if page 1 shows one of the orders above.
+ * - Unsorted: page 1. This is enough only if the page contains the whole list.
  *
- * If none of these messages is known although many messages of the contact are known, reads on until a known message
- * is met or the list ends, because upstream may have replaced all messages of the contact.
+ * If none of these messages is known although many messages of the contact are known, upstream may have replaced all
+ * messages of the contact. The list is then read until a known message is met or the list ends.
  *
  * A message is new if the snapshot does not contain it. Most reads need only one request. Several pages are read only
  * if more new messages may follow the first page. Messages may move from one page to another between two requests, so
- * all of these pages except the last are read again, until a repetition finds no further new message.
+ * pages are then read again until no further new message is found. {@link HeadWalk.coversAllNew} of the result says
+ * whether all new messages were found.
  */
 export async function readNewestMessages(contact: ContactSource, plan: HeadPlan): Promise<HeadWalk> {
   const walk = new HeadWalk(contact, plan);

@@ -4,7 +4,11 @@ import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
 import { MAX_PAGES_PER_DIRECTION, MAX_REPEATS } from './walk-bounds.js';
 
-/** Reads an oldest-first list to its end, from the page that was the last one at the previous read. */
+/**
+ * Reads an oldest-first list to its end, from the page that was the last one at the previous read. If that took
+ * several requests and found new messages, reads the end of the list again. If the last of {@link MAX_REPEATS} such
+ * reads still finds new messages, sets `walk.coversAllNew` to false.
+ */
 export async function readOldestFirst(walk: HeadWalk): Promise<void> {
   for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
     const { pages, foundNew } = await readTailOnce(walk);
@@ -55,12 +59,12 @@ function limitOfOnlyPage(walk: HeadWalk, limit: number): number {
 }
 
 /**
- * Returns true if the last page has fewer messages than expected. The reason may be that upstream ignores the
- * limit, so that the page begins at another message than assumed. The page before the last one shows whether
- * upstream does so.
+ * Returns true if the last page has fewer messages than expected and the reason may be that upstream ignores the
+ * limit, so that the page begins at another message than assumed. The page before the last one shows whether upstream
+ * does so.
  */
 function mayHaveIgnoredLimit(walk: HeadWalk, last: PageRead | undefined, start: number): boolean {
-  // If upstream honours the large limit, it does not ignore limits.
+  // Checked only if upstream is known not to honour the large limit: if it honours that limit, it ignores none.
   if (walk.limit !== DOCUMENTED_MAX_MESSAGES_PER_PAGE) return false;
   return last !== undefined && last.limit < walk.pages.pageSize && last.count < walk.length - start;
 }
@@ -81,7 +85,11 @@ async function readPageOfTail(walk: HeadWalk, page: number, limit: number): Prom
   }
 }
 
-/** Reads the pages after page number `from`, until a page is not full. Adds the pages to `reads`. */
+/**
+ * Reads the pages after page number `from` until the list ends, and adds them to `reads`. The list ends with a page
+ * that is not full, or before a page that is empty or repeats earlier messages. After {@link MAX_PAGES_PER_DIRECTION}
+ * pages, stops and sets `walk.coversAllNew` to false.
+ */
 async function readToEnd(walk: HeadWalk, reads: PageRead[], from: number): Promise<void> {
   let last = reads.at(-1);
   for (let page = from + 1; last !== undefined && last.count >= last.limit; page += 1) {

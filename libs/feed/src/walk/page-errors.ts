@@ -26,8 +26,8 @@ export function mayBeCausedByPageSize(error: unknown): boolean {
 }
 
 /**
- * Returns true if a single message on the page may have caused the error: upstream answered with an error
- * status or an invalid body.
+ * Returns true if a single message on the page may have caused the error: upstream answered with an error status
+ * other than 401, 403, 404 and 429, or with a body that cannot be read.
  */
 export function mayBeCausedBySingleMessage(error: unknown): boolean {
   return (

@@ -1,8 +1,8 @@
 import type { UpstreamMessage } from '#upstream';
 
 /**
- * Order in which upstream lists a contact's messages. `unknown` until two messages with different timestamps
- * were read.
+ * Order in which upstream lists a contact's messages. `unknown` until two messages with different timestamps were
+ * read; `unsorted` if the messages are not sorted by their timestamps.
  */
 export type PageOrder = (typeof PAGE_ORDERS)[number];
 

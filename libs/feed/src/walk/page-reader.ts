@@ -52,7 +52,11 @@ export class PageReader {
   readonly requests: PageRequests;
   /** For each unreadable element, a text that identifies it. */
   readonly unreadable = new Set<string>();
-  /** Number of messages on the longest page of the contact so far. A page with fewer messages is the last one. */
+  /**
+   * Number of messages on the longest page of the contact so far, at least {@link MIN_PAGE_SIZE}. A page that was
+   * requested with a limit above the documented maximum counts at most as that maximum. A page with fewer messages is
+   * the last one.
+   */
   pageSize: number;
   /** Number of messages on the longest page that this reader has read, whatever limit was requested. */
   longestPage = 0;
@@ -99,8 +103,8 @@ export class PageReader {
   }
 
   /**
-   * Undoes what the most recent read of a page recorded. If the page is read again, its messages then do not count as
-   * repeated.
+   * Must be called before the page that was read last is read again. The messages of the page then do not count as
+   * repeated, and its unreadable elements are not counted twice.
    */
   undoLastPage(): void {
     this.records.undoLastPage();
@@ -129,7 +133,8 @@ export class PageReader {
    * @param limit limit with which the page was requested
    * @param size number of messages on the page, at most `limit`
    * @param failure error of the request for the page
-   * @throws `failure` if no message of the page can be read, because then the cause is not a single message
+   * @param doesFirstMessageFail true if the first message of the page could not be read on its own
+   * @throws `failure` in the cases of {@link readFailedPageInParts}: a single message is probably not the cause
    */
   async readPageInParts(
     { page, limit }: PageRequest,

@@ -46,8 +46,8 @@ export class PageRequests {
   /** Time of the first reply with a `Date` header. */
   firstReply: ReplyTime | undefined;
   /**
-   * Time of the latest reply. Undefined if that reply had no `Date` header, or was an error that means that the page
-   * does not exist.
+   * Time of the latest reply that was a page. Undefined before the first such reply, if the reply had no `Date`
+   * header, or if upstream has answered since then that a page does not exist.
    */
   latestReply: ReplyTime | undefined;
   private hasFoundMessage = false;

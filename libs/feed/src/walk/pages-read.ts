@@ -24,9 +24,12 @@ export interface PagesRead {
    * kept.
    */
   head?: readonly string[];
-  /** Number of messages in the list. If the list is oldest first, new messages appear from this offset on. */
+  /**
+   * Number of messages in the list when it was last counted; see `PollState.length`. If the list is oldest first, new
+   * messages appear from this offset on.
+   */
   length: number;
-  /** Number of messages on the longest page of this contact so far. */
+  /** Number of messages on the longest page of this contact so far; see `PageReader.pageSize`. */
   pageSize: number;
   /** Number of messages on the longest page that upstream returned to this read. */
   longestPage: number;
@@ -41,7 +44,10 @@ export interface PagesRead {
   ignoresLimit?: boolean;
   /** Number of elements of the list that could not be read as messages. */
   skipped: number;
-  /** For each unreadable element, a text that identifies it. */
+  /**
+   * For each unreadable element, a text that identifies it; see `isPlaceholder` for messages that upstream did not
+   * return.
+   */
   unreadable: readonly string[];
   /**
    * Limit and digest of the first page. Present if no other page was read, and the first page contains no unreadable
@@ -67,10 +73,14 @@ export interface PagesRead {
    * True if volatile fields can be detected from this read, because the same pages were already read before.
    */
   detectsVolatility: boolean;
-  /** True if the read contained all messages whose flags (`delivered`, `read`) may still change. */
+  /**
+   * True if this read completed a flag check: it contained all messages whose flags (`delivered`, `read`) may still
+   * change, or has reached the end of the list. False if no flag check was due.
+   */
   unsettledRead: boolean;
   /**
-   * True if a read of all pages is needed, because messages are missing or are not where they were expected.
+   * True if a read of all pages is needed, because messages have disappeared or moved, or because this read may not
+   * have found all new messages. False if such a read is due anyway, because the contact's baseline is not complete.
    */
   needsFullRead: boolean;
 }
@@ -82,14 +92,14 @@ export interface FullRead {
   /** Ids of the messages that were known before this read began. Only these messages can count as missing. */
   knownBefore: ReadonlySet<string>;
   /**
-   * True if no message moved from page to page during the read. Then a message that was not seen is not in
-   * the list.
+   * True if the read ended with an empty page and found no message twice. Probably no message then moved from page to
+   * page, so that a message that was not seen is not in the list.
    */
   isStable: boolean;
   /** Data for the contact's row in the list of conversations, collected from the messages in {@link seen}. */
   rowMessages: RowMessageCollector;
   /** When the read began, in milliseconds since 1970 by Redis' clock. */
   startedAt: number;
-  /** Value of `PollState.completeDueAt` when the read began. */
+  /** Value of `PollState.completeDueAt` when the read began. Absent if there was none. */
   dueAt?: number;
 }

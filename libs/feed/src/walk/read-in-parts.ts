@@ -12,7 +12,8 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([OVERSIZED_MESSAGE, FAILING_ME
 
 /**
  * If no message of a page can be read, the cause is not a single message: upstream is probably down. To spare
- * upstream, a read in parts therefore ends after this number of parts without a readable message.
+ * upstream, {@link readFailedPageInParts} therefore fails after this number of parts if none of them contains a
+ * readable message.
  */
 const MAX_PARTS_WITHOUT_MESSAGE = 5;
 
@@ -50,7 +51,8 @@ export async function readInPartsIfNeeded(
  * @param failure error of the request for the page
  * @param isMessageFault returns true for an error that a single message on the page may have caused
  * @param doesFirstMessageFail true if the first message of the page could not be read on its own
- * @throws `failure` if none of the first {@link MAX_PARTS_WITHOUT_MESSAGE} parts contains a readable message
+ * @throws `failure` if no part, or none of the first {@link MAX_PARTS_WITHOUT_MESSAGE} parts, contains a readable
+ * message
  */
 export async function readFailedPageInParts(
   requests: Requests,

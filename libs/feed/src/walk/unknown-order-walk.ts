@@ -9,8 +9,10 @@ import type { PageRead } from './page-reader.js';
 import { MAX_REPEATS } from './walk-bounds.js';
 
 /**
- * Reads page 1 of a list whose order is not known. This is enough for a list with one page. For a longer
- * list, a read of all pages usually follows.
+ * Reads page 1 of a list that is unsorted or whose order is unknown. This is enough if page 1 is the whole list. If
+ * page 1 shows the order of a longer list, reads further pages: of a newest-first list, as long as they may contain
+ * new messages; of an oldest-first list, page 2. If new messages may still be missing, sets `walk.coversAllNew` to
+ * false. At the first read of a contact, a read of all pages follows in any case.
  */
 export async function readInUnknownOrder(walk: HeadWalk): Promise<void> {
   const large = firstPageLimitOf(walk.plan) === LARGE_PAGE_LIMIT;
@@ -51,8 +53,9 @@ async function checkEndOfLargePage(walk: HeadWalk, first: PageRead): Promise<voi
 }
 
 /**
- * Finds out whether page 1 of a list that seems to be oldest first is the whole list. Reads page 2 and then
- * page 1 again. If page 2 is empty and page 1 contains no further new message, page 1 is the whole list.
+ * Finds out whether page 1 of a list that seems to be oldest first is the whole list. Reads page 2 and then page 1
+ * again. If page 2 is empty and page 1 contains no further new message, page 1 is the whole list, and the order is
+ * set to oldest first. Otherwise sets `walk.coversAllNew` to false.
  */
 async function readSecond(walk: HeadWalk, first: PageRead): Promise<void> {
   let top = first;

@@ -9,8 +9,9 @@ export const MAX_REPEATS = 5;
 export const MAX_CONSECUTIVE_UNREADABLE_PAGES = 5;
 /**
  * If a page after the first one cannot be read, the whole read fails, and its messages emit no events. After this
- * number of consecutive failed reads (about a minute), a read ends without a page that may be too large for upstream,
- * so that the contact is still polled. It is then unknown whether upstream has replaced the messages and whether that
- * page contains new messages; a later read of all pages finds new ones.
+ * number of consecutive failed reads (about a minute), a read that is not part of a look-up ends without a page that
+ * may be too large for upstream, so that the contact is still polled. It is then unknown whether upstream has
+ * replaced the messages and whether that page contains new messages; a later read of all pages finds new ones. From
+ * the same number on, page 1 is requested with smaller and smaller limits if upstream does not answer completely.
  */
 export const FAILED_READS_UNTIL_PAGE_IS_SKIPPED = 6;
