@@ -170,8 +170,8 @@ export class CommittingPageReader {
    * parts of the page to find and skip this message, and commits each part on its own.
    * @returns the page; undefined in the same cases as for {@link readPage}
    * @throws the failure of the page if it is an error that no single message can cause, or if no message of the page
-   * can be read. With a limit below the documented one, the second case requires at least {@link
-   * MIN_MESSAGES_OF_OUTAGE} consecutive unreadable elements
+   * can be read. With a limit below the documented one, the second case requires at least
+   * {@link MIN_MESSAGES_OF_OUTAGE} consecutive unreadable elements
    */
   async readPageInParts(
     page: number,

@@ -19,8 +19,8 @@ import { upstreamClockDifferenceMs } from './upstream-clock.js';
 /** Maximum number of messages for one read. If a contact has more messages, upstream is probably faulty. */
 const MAX_MESSAGES = 200_000;
 /**
- * If page 2, or a later page up to the page with this number, fails even after a retry, the pass starts again at page
- * 1. If a page after that fails, the pass goes on, because too many pages would have to be read again.
+ * If a page from page 2 up to this page number fails even after a retry, the pass starts again at page 1. If a page
+ * with a higher number fails, the pass goes on, because too many pages would have to be read again.
  */
 const MAX_RESTART_PAGE = 5;
 /**
@@ -58,8 +58,8 @@ export class FullWalk {
   }
 
   /**
-   * Reads all pages once. Returns the number of the last page that was requested, or `stopped` if the read ended
-   * early: it was aborted, commits were refused too often, or {@link PageCommitter.refreshState} returned false.
+   * Reads all pages once. Returns the number of the last page that was read, or `stopped` if the read ended early: it
+   * was aborted, commits were refused too often, or {@link PageCommitter.refreshState} returned false.
    */
   async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {
@@ -116,7 +116,7 @@ export class FullWalk {
   }
 
   /**
-   * Reads all pages. Returns the number of the last page that was requested, or `stopped` if the read ended early.
+   * Reads all pages. Returns the number of the last page that was read, or `stopped` if the read ended early.
    * @param limit maximum number of messages per page
    * @param first page 1, if page 1 was already read with this limit
    */

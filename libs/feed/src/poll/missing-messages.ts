@@ -41,9 +41,9 @@ export class MissingMessages {
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
     const isListSuspect = unconfirmedSuspectSince(listSuspectSince, deletionsConfirmedAt) !== undefined;
-    // If only a few messages are known, it does not indicate an outage that all of them are missing. But if upstream
-    // shows no message of this contact, an outage is likely if the account is already suspect, or if upstream shows
-    // no message of any other contact either.
+    // If a contact has only a few messages, their absence alone does not indicate an outage. But if upstream shows no
+    // message of the contact, an outage is likely if the account is already suspect, or if upstream shows no message
+    // of any other contact either.
     const empty = seen.size === 0;
     const emptied = empty && isAccountSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
     // Redis stores `missingSince` of a message in whole seconds, rounded up. `deletionsConfirmedAt` is compared with

@@ -90,9 +90,9 @@ export class PageCommitter {
   /**
    * Commits a page, together with the pages that wait for their commit.
    * @param observed what the read shows of the list so far, without its messages
-   * @returns `committed`, also if there was nothing to commit. `held` if the page waits for its commit; see {@link
-   * holdBack}. `refused` if the store refused the commit (see `FeedStore.commitPoll`); the page must then be read
-   * again.
+   * @returns `committed`, also if there was nothing to commit. `held` if the page waits for its commit; see
+   * {@link holdBack}. `refused` if the store refused the commit (see `FeedStore.commitPoll`); the page must then be
+   * read again.
    */
   async commit(page: number, read: PageRead, observed: PagesRead): Promise<'committed' | 'held' | 'refused'> {
     const isEmpty = read.ids.length === 0 && observed.unreadable.length === 0;

@@ -17,9 +17,9 @@ export function mayMessagesBeReplaced(walk: HeadWalk): boolean {
 
 /**
  * Reads the list from page 1 until a page contains a known message or the list ends. Sets `metNoKnownMessage` of the
- * walk if the list ends first. Stops without a result after {@link MAX_PAGES_PER_DIRECTION} pages, after {@link
- * MAX_CONSECUTIVE_UNREADABLE_PAGES} pages in a row without a readable message, or at a page that upstream always
- * fails to return.
+ * walk if the list ends first. Stops without a result after {@link MAX_PAGES_PER_DIRECTION} pages, after
+ * {@link MAX_CONSECUTIVE_UNREADABLE_PAGES} pages in a row without a readable message, or at a page that upstream
+ * always fails to return.
  */
 export async function readUntilKnownMessage(walk: HeadWalk): Promise<void> {
   walk.pages.beginPass();

@@ -12,8 +12,8 @@ export interface RecordedPage {
   /** True if the first message of the page was not known before this read. */
   firstIsNew: boolean;
   /**
-   * True if every message of the page was also on an earlier page since the last call of {@link
-   * MessageRecords.beginPass}. Also true for a page without a readable message.
+   * True if every message of the page was also on an earlier page since the last call of
+   * {@link MessageRecords.beginPass}. Also true for a page without a readable message.
    */
   repeats: boolean;
 }
