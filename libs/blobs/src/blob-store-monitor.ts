@@ -9,8 +9,9 @@ const CHECK_INTERVAL_MS = 60_000;
  */
 const CHECK_TIMEOUT_MS = 25_000;
 /**
- * Time for which a blob store counts as full after an upload failed for lack of space, in milliseconds. Successful
- * checks do not end it earlier, because a check writes less than most uploads.
+ * Minimum time for which a blob store counts as full after an upload failed for lack of space, in milliseconds. The
+ * first successful check after this time ends the state. Earlier checks do not, because a check writes less than most
+ * uploads.
  */
 const FULL_MS = 300_000;
 /** Error codes of a disk without free space, and of a user whose quota is used up. */
@@ -45,8 +46,8 @@ export class BlobStoreMonitor {
   ) {}
 
   /**
-   * Reason why the last check of the blob store failed, or why an upload failed for lack of space in the last
-   * {@link FULL_MS}; undefined if neither failed.
+   * Reason why the last check of the blob store failed. If the last check succeeded: why an upload failed for lack of
+   * space, as long as the store counts as full (see {@link FULL_MS}). Otherwise undefined.
    */
   get fault(): string | undefined {
     return this.reason ?? this.full?.reason;
@@ -61,7 +62,10 @@ export class BlobStoreMonitor {
     });
   }
 
-  /** Number of gateways or workers that use a different blob store than this process. */
+  /**
+   * Number of other running processes that must use the same blob store as this process, but had no marker in it when
+   * the last check looked for the markers.
+   */
   get peersWithoutMarker(): number {
     return this.sharing?.peersWithoutMarker ?? 0;
   }

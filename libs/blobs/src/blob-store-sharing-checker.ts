@@ -47,22 +47,25 @@ export class BlobStoreSharingChecker {
     private readonly logger: Logger,
   ) {}
 
-  /** Number of other running processes that have no marker in this blob store. */
+  /**
+   * Number of other running processes that must use this blob store (see {@link BlobPeers}), but had no marker in it
+   * when the last completed check looked for the markers.
+   */
   get peersWithoutMarker(): number {
     return this.missing;
   }
 
   /**
-   * True if the last check found the markers of all other running processes, and at least one other process was
-   * running. False if the check was not completed.
+   * True if the last check that did not throw found the markers of all other running processes that must use this blob
+   * store, and at least one such process was running. False if that check could not list all processes and markers.
    */
   get isConfirmed(): boolean {
     return this.confirmed;
   }
 
   /**
-   * Renews the marker of this process in the blob store, and looks there for the markers of the other
-   * processes.
+   * Renews the marker of this process in the blob store, looks there for the markers of the other processes, and
+   * removes expired markers.
    * @throws {BlobStoreUnavailableError} if the blob store cannot be used
    */
   async check(): Promise<void> {

@@ -10,14 +10,17 @@ export interface StoredBlob {
   sha256: string;
 }
 
-/** A blob as the store lists it: a complete file, or the temporary file of an interrupted upload. */
+/**
+ * A blob as the store lists it: a complete file, or the temporary file of an upload that is in progress or was
+ * interrupted. Also used for the markers of processes.
+ */
 export interface BlobEntry {
   id: string;
   /** When the blob was stored, in milliseconds since 1970 by the store's clock. */
   storedAt: number;
 }
 
-/** Thrown when a file is larger than the limit. No part of the file stays in the store. */
+/** Thrown when a file is larger than the limit. The file is then not stored. */
 export class BlobTooLargeError extends Error {
   constructor(readonly limit: number) {
     super(`The file is larger than ${limit} bytes.`);
@@ -48,8 +51,8 @@ export class BlobStoreUnavailableError extends Error {
  */
 export interface BlobStore {
   /**
-   * Stores a file. When the promise resolves, the file is stored permanently. If the stream `content` fails, no part
-   * of the file stays in the store.
+   * Stores a file. When the promise resolves, the file is stored permanently. If the promise rejects, the store has
+   * tried to remove what was written of the file; the rest is left for a later clean-up.
    * @param limit maximum size in bytes
    * @throws {BlobTooLargeError | BlobStoreUnavailableError} or the error of the stream `content`
    */
@@ -91,7 +94,7 @@ export interface BlobStore {
   listMarkers(): Promise<BlobEntry[]>;
 
   /**
-   * Removes the marker of a process.
+   * Removes the marker of a process. Succeeds even if there is no such marker.
    * @throws {BlobStoreUnavailableError} if the store cannot be used
    */
   removeMarker(name: string): Promise<void>;

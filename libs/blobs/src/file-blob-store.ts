@@ -122,7 +122,7 @@ export class FileBlobStore implements BlobStore {
       } finally {
         await this.calls.run(() => file.close());
       }
-      // A file that cannot be removed does not make the directory unusable.
+      // The directory is usable even if old test files cannot be removed.
       await this.removeOldProbes().catch(() => undefined);
       await this.calls.run(() => rm(probe, { force: true }));
     } catch (error) {
@@ -134,8 +134,9 @@ export class FileBlobStore implements BlobStore {
   }
 
   /**
-   * Removes the test files that interrupted checks left behind. Their age is measured from the time of the test file
-   * that this check has just created, which is the current time by the clock of the directory.
+   * Removes the test files that interrupted checks left behind, if they are at least {@link OLD_PROBE_MS} old. Their
+   * age is measured up to the time of the test file that this check has just created, which is the current time by the
+   * clock of the directory.
    */
   private async removeOldProbes(): Promise<void> {
     const names = (await this.namesIn(this.directory)).filter((name) => name.startsWith(PROBE_PREFIX));

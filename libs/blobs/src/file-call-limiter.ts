@@ -2,7 +2,7 @@ import { DeadlineError, withDeadline } from '#platform';
 import { BlobStoreUnavailableError } from './blob-store.js';
 
 /**
- * Maximum number of limited file system calls at a time. Node.js makes file system calls and resolves host names on
+ * Maximum number of calls that a {@link FileCallLimiter} makes at a time. Node.js makes file system calls and resolves host names on
  * the same four threads, so while the directory hangs, one thread must be left for host names. (Reads of the content
  * of opened files are not limited.)
  */
@@ -19,8 +19,8 @@ export interface FileCallLimits {
 }
 
 /**
- * Thrown if a call to the directory, or earlier calls, do not return in time. The call may still have an effect
- * later.
+ * Thrown if a file system call does not return in time: it may still have an effect later. Also thrown if a call is not
+ * made, because earlier calls do not return in time.
  */
 export class FileCallTimeoutError extends BlobStoreUnavailableError {}
 
@@ -96,7 +96,7 @@ export class FileCallLimiter {
     }
   }
 
-  /** Ends a call. The next waiting call gets its slot. */
+  /** Called when a call has ended. The next waiting call gets the slot of the ended call. */
   private end(): void {
     this.endedAt = performance.now();
     const [next] = this.waiting;

@@ -45,8 +45,8 @@ export interface S3Location {
 
 /**
  * Stores blobs as objects in a bucket of Amazon S3 or of a compatible server. The AWS SDK reads the region,
- * credentials and endpoint from its own environment variables. An object becomes visible only when it is
- * complete.
+ * credentials and endpoint from its own settings, for example its environment variables. An object becomes visible
+ * only when it is complete.
  */
 export class S3BlobStore implements BlobStore {
   private readonly client: S3Client;

@@ -26,8 +26,8 @@ export async function callS3WithTimeout<T>(
 }
 
 /**
- * Returns the name and the message of an error. The name, for example `NoSuchBucket`, often says more than
- * the message.
+ * Returns the message of an error, after the error's name unless that is just `Error`. The name, for example
+ * `NoSuchBucket`, often says more than the message.
  */
 function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

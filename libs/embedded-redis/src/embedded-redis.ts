@@ -34,7 +34,7 @@ export interface EmbeddedRedisOptions {
   binary?: string;
   /** Called with every line of the server's output. */
   log?: (line: string) => void;
-  /** If this signal is aborted, the start is stopped, and the promise rejects. */
+  /** If this signal is aborted during the start, the start is stopped, and {@link startEmbeddedRedis} rejects. */
   signal?: AbortSignal;
   /** Time in which a starting server must answer, in milliseconds. Meant for tests only. */
   answerWithinMs?: number;
@@ -49,13 +49,16 @@ export interface EmbeddedRedis {
   readonly pid: number;
   /** Resolves when the current server process has ended. After a restart, read the property again. */
   readonly exited: Promise<RedisExit>;
-  /** Shuts the server down gracefully. Resolves when the server process has ended. */
+  /**
+   * Shuts the server down, and kills it if it has not ended after {@link SHUT_DOWN_WITHIN_MS}. Resolves when the server
+   * process has ended.
+   */
   stop(): Promise<void>;
   /** Sends a signal to the server process. Meant for tests only. */
   kill(signal: NodeJS.Signals): void;
   /**
    * Stops the server, then starts it again with the same address and data.
-   * @param signal if aborted, the start is stopped, and the promise rejects
+   * @param signal if aborted during the start, the start is stopped, and the promise rejects
    */
   restart(signal?: AbortSignal): Promise<void>;
 }
@@ -64,9 +67,11 @@ export interface EmbeddedRedis {
  * Starts a private Redis server, and waits until the server has loaded its data and answers. If an earlier server
  * still uses the same data, because the process that started that server was killed, first shuts that server down.
  *
- * @throws {ConfigurationError} if no suitable server program is found, or if the server exits; the message
- * then quotes the server's output
+ * @throws {ConfigurationError} if no suitable server program is found, if an earlier server does not shut down, or if
+ * the new server exits during the start; in the last case, the message quotes the server's output
  * @throws {DeadlineError} if the server does not answer in time
+ * @throws {Error} if the program cannot be run, if the start is aborted, or if other processes take each port that the
+ * server tries
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const program = options.binary ?? (await requireProgram());
@@ -196,7 +201,8 @@ async function runServer(
     exit = how;
   });
   const began = performance.now();
-  // A server that loads much data may miss a check.
+  // When the server last answered that it still loads its data. While it loads much data, it may leave some checks
+  // unanswered.
   let lastAnswerAt = began;
   for (
     let health = await readRedisServerHealth(credentials);
@@ -228,8 +234,9 @@ const START_UP_LINES =
   /^(Reading config|oO0Oo|Redis version|Valkey version|Configuration loaded|Server initialized|WARNING|$)/;
 
 /**
- * Returns the error for a server that did not start. Its message quotes the last lines of the server's output. If the
- * data file is damaged, the message also says how to repair it.
+ * Returns the error for a server that did not start: a {@link PortTakenError} if its port was taken, otherwise a
+ * `ConfigurationError`. The message quotes the last lines of the server's output. If the data file is damaged, the
+ * message also says how to repair it.
  */
 function reasonOf({ code, signal, lastOutput }: RedisExit, directory: string): Error {
   const words = lastOutput
