@@ -56,8 +56,9 @@ export class BlobStoreSharingChecker {
   }
 
   /**
-   * True if the last check that did not throw found the markers of all other running processes that must use this blob
-   * store, and at least one such process was running. False if that check could not list all processes and markers.
+   * True if the last check that did not throw found the markers of all other running processes that must use this
+   * blob store, and at least one such process was running. False if that check could not list all processes and
+   * markers.
    */
   get isConfirmed(): boolean {
     return this.confirmed;

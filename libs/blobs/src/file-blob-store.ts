@@ -135,8 +135,8 @@ export class FileBlobStore implements BlobStore {
 
   /**
    * Removes the test files that interrupted checks left behind, if they are at least {@link OLD_PROBE_MS} old. Their
-   * age is measured up to the time of the test file that this check has just created, which is the current time by the
-   * clock of the directory.
+   * age is measured up to the time of the test file that this check has just created, which is the current time by
+   * the clock of the directory.
    */
   private async removeOldProbes(): Promise<void> {
     const names = (await this.namesIn(this.directory)).filter((name) => name.startsWith(PROBE_PREFIX));

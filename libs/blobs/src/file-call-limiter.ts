@@ -2,9 +2,9 @@ import { DeadlineError, withDeadline } from '#platform';
 import { BlobStoreUnavailableError } from './blob-store.js';
 
 /**
- * Maximum number of calls that a {@link FileCallLimiter} makes at a time. Node.js makes file system calls and resolves host names on
- * the same four threads, so while the directory hangs, one thread must be left for host names. (Reads of the content
- * of opened files are not limited.)
+ * Maximum number of calls that a {@link FileCallLimiter} makes at a time. Node.js makes file system calls and
+ * resolves host names on the same four threads, so while the directory hangs, one thread must be left for host names.
+ * (Reads of the content of opened files are not limited.)
  */
 const MAX_CALLS = 3;
 /** Time limit of a call, in milliseconds. */
@@ -19,8 +19,8 @@ export interface FileCallLimits {
 }
 
 /**
- * Thrown if a file system call does not return in time: it may still have an effect later. Also thrown if a call is not
- * made, because earlier calls do not return in time.
+ * Thrown if a file system call does not return in time; the call may still have an effect later. Also thrown if a
+ * call is not made, because earlier calls do not return in time.
  */
 export class FileCallTimeoutError extends BlobStoreUnavailableError {}
 

@@ -50,8 +50,8 @@ export interface EmbeddedRedis {
   /** Resolves when the current server process has ended. After a restart, read the property again. */
   readonly exited: Promise<RedisExit>;
   /**
-   * Shuts the server down, and kills it if it has not ended after {@link SHUT_DOWN_WITHIN_MS}. Resolves when the server
-   * process has ended.
+   * Shuts the server down, and kills it if it has not ended after {@link SHUT_DOWN_WITHIN_MS}. Resolves when the
+   * server process has ended.
    */
   stop(): Promise<void>;
   /** Sends a signal to the server process. Meant for tests only. */
@@ -70,8 +70,8 @@ export interface EmbeddedRedis {
  * @throws {ConfigurationError} if no suitable server program is found, if an earlier server does not shut down, or if
  * the new server exits during the start; in the last case, the message quotes the server's output
  * @throws {DeadlineError} if the server does not answer in time
- * @throws {Error} if the program cannot be run, if the start is aborted, or if other processes take each port that the
- * server tries
+ * @throws {Error} if the program cannot be run, if the start is aborted, or if other processes take each port that
+ * the server tries
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const program = options.binary ?? (await requireProgram());

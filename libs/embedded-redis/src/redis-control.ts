@@ -38,8 +38,8 @@ export async function readRedisServerIdentity(
 }
 
 /**
- * Asks the Redis server to save its data and exit. Ignores failures. The server process may still be running when this
- * function resolves.
+ * Asks the Redis server to save its data and exit. Ignores failures. The server process may still be running when
+ * this function resolves.
  */
 export async function requestRedisShutdown(credentials: Credentials): Promise<void> {
   await runOnce(credentials, (redis) => redis.shutdown());

@@ -4,7 +4,10 @@ export interface Cursor {
    * Random id of the event log. If the log is lost and created again, the new log gets a different epoch.
    */
   epoch: string;
-  /** Id of an entry in the Redis stream: `<milliseconds>-<count>`. */
+  /**
+   * Id of an entry in the Redis stream: `<milliseconds>-<count>`. A read continues after this entry. `0-0` is before
+   * the first entry.
+   */
   position: string;
 }
 
@@ -13,7 +16,7 @@ export function formatCursor(cursor: Cursor): string {
   return Buffer.from(`${cursor.epoch}/${cursor.position}`).toString('base64url');
 }
 
-/** Parses a text that {@link formatCursor} returned. Returns undefined for any other text. */
+/** Parses a text that {@link formatCursor} returned. Returns undefined for a text that is not of this form. */
 export function parseCursor(text: string): Cursor | undefined {
   const [, epoch, position] =
     /^(\w+)\/(\d{1,20}-\d{1,20})$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];

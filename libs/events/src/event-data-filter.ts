@@ -38,7 +38,7 @@ export function matchesEventDataFilter(
   return sendId === undefined || isId(ownSend, sendId) || isId(send?.id, sendId);
 }
 
-/** Returns true if the JSON text contains the id, perhaps as a part of another string. */
+/** Returns true if the JSON text contains the id, perhaps as a part of another string, or if no id is given. */
 function mayContain(data: string, id: string | undefined): boolean {
   return id === undefined || data.includes(JSON.stringify(id).slice(1, -1));
 }

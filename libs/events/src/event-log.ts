@@ -22,7 +22,11 @@ export interface EventPage {
   events: LoggedEvent[];
   /** Cursor of the next page. Set even if this page is empty. */
   next: Cursor;
-  /** True if the log contains further events after this page; see also {@link EventFilter.accepts}. */
+  /**
+   * True if the log contains further events after this page, even if the filter rejects them, or if the read has
+   * examined its maximum number of events. With {@link EventFilter.accepts}, events that the filter rejects do not
+   * count.
+   */
   hasMore: boolean;
 }
 
@@ -59,18 +63,19 @@ export interface EventLog {
   append(account: string, events: readonly NewEvent[]): Promise<void>;
 
   /**
-   * Returns at most `limit` events after a cursor, oldest first. If the cursor is undefined, starts at the
-   * oldest kept event. Events that the filter rejects do not count towards `limit`, so the cursor `next` of the page
-   * may be many events after the last returned event. Large events make a page shorter: it ends before the event with
-   * which its data would exceed 8 million characters.
+   * Returns at most `limit` events after a cursor, oldest first. If the cursor is undefined, starts at the oldest
+   * kept event. Events that the filter rejects do not count towards `limit`, so the cursor `next` of the page may be
+   * many events after the last returned event. A page ends earlier if the read has examined its maximum number of
+   * events (see {@link EventFilter.maxExamined}), or before the event with which the data of the page would exceed 8
+   * million characters. The first event is returned even if it is larger.
    * @throws {CursorExpiredError}
    */
   read(account: string, after: Cursor | undefined, limit: number, filter?: EventFilter): Promise<EventPage>;
 
   /**
    * Returns the newest events, at most `count`, oldest first. `next` is the cursor of the end of the log, and
-   * `hasMore` is false. At most the newest 5,000 events of the log are examined, even if the filter rejects most of
-   * them. As in {@link read}, large events make the page shorter.
+   * `hasMore` is false. Examines at most the newest 5,000 events of the log, or {@link EventFilter.maxExamined} if
+   * that is less, even if the filter rejects most of them. As in {@link read}, large events make the page shorter.
    */
   readLast(account: string, count: number, filter?: EventFilter): Promise<EventPage>;
 
@@ -116,7 +121,7 @@ export async function selectEvents(
   return matching.filter((_, i) => accepted[i] === true);
 }
 
-/** Returns true if an event passes a filter, whatever the filter's `accepts` is. */
+/** Returns true if an event meets all conditions of a filter except `accepts`, which is not checked. */
 function matchesFields(
   filter: EventFilter,
   event: Pick<LoggedEvent, 'type' | 'contactId' | 'data'>,

@@ -8,8 +8,9 @@ import type { NewEvent } from './event.js';
  *
  * - `log`: stream of the events.
  * - `logIndex`: hash that maps the id of each event to its position.
- * - `logCounters`: hash that contains the last sequence of each contact and of the account, the epoch, and
- *   the positions of the newest event, of the last removed event and of the last dispatched event.
+ * - `logCounters`: hash that contains the last sequence of each contact and of the account, the epoch, the time at
+ *   which the log was created, and the positions of the newest event, of the last removed event and of the last
+ *   dispatched event.
  */
 export type LogKeys = Readonly<Record<'log' | 'logIndex' | 'logCounters', string>>;
 
@@ -29,7 +30,7 @@ export function eventId(
   return `evt_${createHash('sha1').update([account, epoch, subject, type, revision].join('\n')).digest('hex')}`;
 }
 
-/** Returns the Redis keys that every script which includes `append-events.lua` needs. */
+/** Returns the Redis keys that every script that includes `append-events.lua` needs. */
 export function eventLogRedisKeys(keys: AccountKeys): LogKeys {
   return { log: keys('events'), logIndex: keys('events', 'index'), logCounters: keys('events', 'counters') };
 }

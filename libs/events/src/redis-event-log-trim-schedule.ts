@@ -4,7 +4,9 @@ import { eventLogRedisKeys } from './redis-append.js';
 
 const eventLogSurveyScript = LuaScript.from(import.meta.url, 'lua/survey-log.lua');
 
-/** Determines, with one cheap script, when retention can next remove an event from an account's log. */
+/**
+ * Determines, with one cheap script, when an account's log will contain an event that exceeds the retention limits.
+ */
 export class RedisEventLogTrimSchedule {
   constructor(
     private readonly redis: RedisClient,
@@ -13,8 +15,8 @@ export class RedisEventLogTrimSchedule {
   ) {}
 
   /**
-   * Returns the time until the oldest event of the log can be removed, in milliseconds; undefined for an
-   * empty log.
+   * Returns the time until the oldest event of the log exceeds the retention limits, in milliseconds: 0 if it already
+   * exceeds them; undefined for an empty log. (If the event is not yet dispatched, it is removed later.)
    */
   async trimInMs(account: string): Promise<number | undefined> {
     const { log } = eventLogRedisKeys(accountKeys(this.prefix, account));

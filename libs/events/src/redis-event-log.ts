@@ -27,8 +27,8 @@ const trimEventLogScript = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 const CHUNK = 500;
 const FIRST_CHUNK = 16;
 /**
- * Size that the events in the reply to one further command of a read should not exceed, in characters. While Redis
- * sends a larger reply, other commands on the connection could exceed their time limit.
+ * Size that the events in one reply of Redis should not exceed, in characters. Applies to each command of a read
+ * except the first. While Redis sends a larger reply, other commands on the connection could exceed their time limit.
  */
 const CHUNK_CHARACTERS = 2_000_000;
 /**

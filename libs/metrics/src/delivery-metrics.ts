@@ -63,7 +63,9 @@ export class DeliveryMetrics {
     });
   }
 
-  /** Wraps the store in an object that counts the delivery attempts that are recorded. */
+  /**
+   * Wraps the store in an object that counts the recorded delivery attempts, and measures their durations and delays.
+   */
   observeStore<T extends DeliveryStore>(store: T): T {
     return observeMethodCalls<DeliveryStore>(store, {
       settleAll: ({ parameters: [account, attempts], outcome }) => {
@@ -100,8 +102,8 @@ export class DeliveryMetrics {
 }
 
 /**
- * Returns the timestamp of an event, in milliseconds since 1970. Only the start of the event's JSON is
- * searched, because parsing the whole event would cost more.
+ * Returns the timestamp of an event, in milliseconds since 1970, or undefined if the start of the event's JSON does
+ * not contain it. Only the start is searched, because parsing the whole event would cost more.
  */
 function timeOfEvent(body: string): number | undefined {
   const [, timestamp] = /"timestamp":"([^"]{20,40})"/.exec(body.slice(0, HEAD_OF_EVENT)) ?? [];

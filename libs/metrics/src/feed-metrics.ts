@@ -58,7 +58,10 @@ export class FeedMetrics {
     );
   }
 
-  /** Wraps the store in an object that counts the changes that polls commit, and the polls without changes. */
+  /**
+   * Wraps the store in an object that counts the changes that polls commit, the detection delays of new messages, and
+   * the polls without changes that {@link observeQueue} does not count.
+   */
   observeStore<T extends FeedStore>(store: T): T {
     return observeMethodCalls<FeedStore>(store, {
       commitPoll: ({ parameters: [account, , { events }], outcome }) => {
@@ -104,7 +107,10 @@ export class FeedMetrics {
     });
   }
 
-  /** Wraps the poll queue in an object that counts the polls. */
+  /**
+   * Wraps the poll queue in an object that counts the polls and their tokens of the budget, and measures how late
+   * polls begin.
+   */
   observeQueue(queue: PollQueue): PollQueue {
     return observeMethodCalls(queue, {
       claim: ({ outcome }) => {

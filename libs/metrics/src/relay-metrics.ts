@@ -3,7 +3,7 @@ import type { RelayStore, StateChange } from '#relay';
 import type { Counter, PromMetrics } from './prom-metrics.js';
 import type { UpstreamMetrics } from './upstream-metrics.js';
 
-/** The transitions of a send that record the outcome of its POST to upstream. */
+/** The transitions of a send that are named after the outcome of its POST to upstream. */
 const ATTEMPTS: ReadonlySet<string> = new Set(['accepted', 'refused', 'not_taken', 'ambiguous']);
 
 /**

@@ -7,8 +7,8 @@ export class DeliveryTracer {
   constructor(private readonly tracing: Tracing) {}
 
   /**
-   * Returns an attempter that works like the given one and records each attempt as a span. The request has the
-   * header `traceparent` with the id of this span.
+   * Returns an attempter that works like the given one. If a delivery belongs to a trace that may be recorded, starts
+   * a span for each attempt. The header `traceparent` of the request then contains the id of this span.
    */
   interceptAttempter(attempter: DeliveryAttempter): DeliveryAttempter {
     return interceptMethodCalls(attempter, {

@@ -63,8 +63,9 @@ export class FeedTracer {
   }
 
   /**
-   * Returns a store that works like the given one. Each event that a poll of a contact commits gets a span. Events
-   * carry their trace context to their deliveries.
+   * Returns a store that works like the given one. Each event that a poll of a contact commits gets a span. Events of
+   * a poll of the contact list get the trace context of this poll, if the poll is recorded. Events carry their trace
+   * context to their deliveries.
    */
   interceptStore<T extends FeedStore>(store: T): T {
     return interceptMethodCalls<FeedStore>(store, {

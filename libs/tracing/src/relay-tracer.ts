@@ -24,7 +24,9 @@ export class RelayTracer {
     }) as T;
   }
 
-  /** Creates the span of the stage that ends with the given transition, such as the POST, if the send is traced. */
+  /**
+   * If the send is traced, creates the span of the stage (for example, the POST) that ends with the given transition.
+   */
   private trace(
     account: string,
     { order, state: before }: SendRecord,

@@ -2,7 +2,10 @@ import type { ProcessInstance, Logger } from '#platform';
 import type { TracingEnvironment } from './otel-tracing.js';
 import type { Tracing } from './tracing.js';
 
-/** Starts tracing if `OTEL_EXPORTER_OTLP_ENDPOINT` is set. OpenTelemetry is loaded only then. */
+/**
+ * Starts tracing if `OTEL_EXPORTER_OTLP_ENDPOINT` is set; otherwise resolves to undefined, without loading
+ * OpenTelemetry.
+ */
 export async function startTracing(
   service: string,
   instance: ProcessInstance,

@@ -48,7 +48,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-/** Returns true if the trace is recorded. If not, its spans are not exported, so creating them is useless. */
+/** Returns true if the span of this context is sampled, which means that the span is recorded and exported. */
 export function isSampled(context: TraceContext): boolean {
   return (Number.parseInt(context.slice(-2), 16) & 1) === 1;
 }

@@ -16,8 +16,8 @@ export interface StoredStats {
 /** Stores the counts of each account by minute, for about an hour. All processes add to the same counts. */
 export interface StatsStore {
   /**
-   * Adds counts to the stored counts of an account. Minutes that are no longer shown, and minutes that are more than
-   * one minute ahead of the store's clock, are ignored.
+   * Adds counts to the stored counts of an account. Ignores the counts of minutes that are more than
+   * {@link STATISTICS_PERIOD_MINUTES} before, or more than one after, the current minute of the store's clock.
    */
   add(account: string, minutes: CountsByMinute): Promise<void>;
 

@@ -35,7 +35,7 @@ export class AttemptRecorder {
 
   /**
    * Records an attempt. Retries a failed write until the time `until` (by `performance.now()`), because the receiver
-   * gets the event again if the attempt is not recorded.
+   * gets the event again if the attempt is not recorded. If the last of these writes fails, rejects with its error.
    */
   record(account: string, finished: FinishedAttempt, until: number): Promise<SettlementResult> {
     return new Promise((resolve, reject) => {

@@ -86,7 +86,10 @@ export class AttemptSlots {
     return Promise.resolve(count);
   }
 
-  /** Frees slots of a webhook. Webhooks that wait for slots get their share of the free slots at once. */
+  /**
+   * Frees slots of a webhook. Webhooks that wait for slots get their share of the free slots at once. Then refused
+   * webhooks that may have more slots ask again.
+   */
   private release(endpoint: string, count: number): void {
     if (count === 0) return;
     const left = (this.taken.get(endpoint) ?? 0) - count;

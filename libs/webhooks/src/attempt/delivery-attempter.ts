@@ -19,7 +19,7 @@ export interface AttemptResult {
   attempt: Attempt;
   /** What happens to the delivery next. */
   decision: DeliveryDecision;
-  /** Whether further requests to the endpoint must slow down. */
+  /** How the outcome of the attempt slows down further requests to the endpoint. */
   throttling: Throttling;
 }
 

@@ -9,7 +9,7 @@ export interface DeliveryRequest {
 
 /** Outcome of one POST. A failed request is returned as an outcome and not thrown as an error. */
 export interface DeliveryReply extends AttemptOutcome {
-  /** First 1,024 bytes of the reply's body, as text. */
+  /** First 1,024 bytes of the reply's body, as text. Empty if there is no reply or no body. */
   excerpt: string;
 }
 

@@ -108,8 +108,8 @@ export class DeliveryRunner {
   }
 
   /**
-   * Wakes a worker for every endpoint with due deliveries, in case a wake-up job was lost or a worker died. Call this
-   * method every few seconds.
+   * Wakes a worker for every endpoint that needs work now (see {@link DeliveryStore.overdue}), in case a wake-up job
+   * was lost or a worker died. Must be called again every few seconds as long as an endpoint needs work.
    */
   async reconcile(account: string): Promise<void> {
     for await (const endpointIds of this.store.overdue(account)) await this.jobs.remind(account, endpointIds);

@@ -31,9 +31,10 @@ export class FailingEndpointDisabler {
 
   /**
    * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
-   * between the two steps could leave the endpoint enabled. If the endpoint was changed since the attempt,
-   * for example disabled and enabled again, the reply may no longer be true. The endpoint then stays enabled, and the
-   * returned decision is to retry the delivery at once.
+   * between the two steps could leave the endpoint enabled. If the endpoint was changed since the delivery was
+   * claimed, and is enabled now (for example, it was disabled and enabled again), the reply may no longer be true.
+   * The endpoint then stays enabled, and the returned decision is to retry the delivery at once. Otherwise, returns
+   * the given decision.
    * @param decision the decision after the attempt
    * @param until time after which a failed try is not repeated, by `performance.now()`
    */
@@ -100,7 +101,10 @@ export class FailingEndpointDisabler {
     return this.endpoints.disable(account, id, reason, { url, failingMs: this.disableAfterMs });
   }
 
-  /** True if the attempts of a delivery itself have failed for {@link MIN_OWN_FAILURE_MS}, or for the configured time. */
+  /**
+   * Returns true if the attempts of the delivery itself have failed for {@link MIN_OWN_FAILURE_MS}, or for
+   * `disableAfterMs` if that is shorter.
+   */
   private async hasFailedForLong(
     account: string,
     { id, attempts: earlier }: ClaimedDelivery,

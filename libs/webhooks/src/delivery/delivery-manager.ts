@@ -38,10 +38,11 @@ export class DeliveryManager {
   }
 
   /**
-   * Makes a delivery due now. A finished delivery becomes pending again, and starts its retry schedule from the
+   * Makes a delivery due now. At an ordered endpoint, the delivery is due only when no earlier event of the same
+   * contact has a pending delivery. A finished delivery becomes pending again, and starts its retry schedule from the
    * beginning. Returns undefined if the delivery does not exist.
-   * @throws {WebhookStateConflictError} if the webhook is disabled or removed; or, for a finished delivery, if the event
-   * log no longer contains the event, or if the webhook has the maximum number of pending deliveries
+   * @throws {WebhookStateConflictError} if the webhook is disabled or removed; or, for a finished delivery, if the
+   * event log no longer contains the event, or if the webhook has the maximum number of pending deliveries
    */
   async retry(account: string, id: string): Promise<Delivery | undefined> {
     const delivery = await this.store.find(account, id);

@@ -78,7 +78,10 @@ export const MAX_ATTEMPTS_RECORDED_AT_ONCE = 200;
 
 /** Result of recording an attempt. */
 export interface SettlementResult {
-  /** False if nothing was recorded, because the lease had expired or the delivery had ended. */
+  /**
+   * False if nothing was recorded, because the claim had ended: its lease had expired and the delivery was made due
+   * again, or the delivery had ended.
+   */
   isRecorded: boolean;
   /**
    * True if the endpoint needs further work now: another delivery is due, the endpoint's backlog can be refilled, or
@@ -88,7 +91,8 @@ export interface SettlementResult {
   hasMore: boolean;
   /**
    * For how long all attempts to the endpoint have failed, in milliseconds. Counts from the first failed attempt
-   * after the last success. 0 after a success.
+   * after the last success. 0 after a success, if nothing was recorded, or if the endpoint was removed or got another
+   * URL since the claim.
    */
   failingMs: number;
 }
@@ -177,9 +181,10 @@ export interface DeliveryStore {
   /**
    * Stores new deliveries. A new delivery is due at once, except at an ordered endpoint that has a pending delivery
    * of an earlier event of the same contact. Skips deliveries that already exist, and deliveries to removed
-   * endpoints. If an endpoint is disabled or its backlog is full, its delivery is not stored. Instead, the event is
-   * recorded in the newest of the endpoint's gaps: the ranges of the log that the endpoint missed. If the backlog was
-   * full, {@link DeliveryStore.refill} creates the delivery later.
+   * endpoints. If an endpoint is disabled, if its backlog is full, or if earlier events wait for room in its backlog,
+   * its delivery is not stored. Instead, the event is recorded in the newest of the endpoint's gaps: the ranges of
+   * the log that the endpoint missed. Unless the endpoint is disabled, {@link DeliveryStore.refill} creates the
+   * delivery later.
    * @param reader lease under which the events were read from the log, if any
    * @throws {EventLogReaderLeaseLostError} if the lease belongs to another process
    */
@@ -235,7 +240,8 @@ export interface DeliveryStore {
   deliverNow(account: string, delivery: NewDelivery): Promise<DeliverNowResult>;
   /**
    * Returns the range of the event log for which an endpoint's deliveries must still be created. Returns undefined if
-   * no such range exists, or if the endpoint still has too many pending deliveries.
+   * no such range exists, or if no delivery may be created now: the endpoint still has too many pending deliveries,
+   * or it has many and its last refill was only seconds ago.
    */
   readRefillRange(account: string, endpointId: string): Promise<RefillRange | undefined>;
   /**
@@ -266,8 +272,8 @@ export interface DeliveryStore {
    */
   settleAll(account: string, attempts: readonly FinishedAttempt[]): Promise<SettlementResult[]>;
   /**
-   * Ends the claim of a delivery without recording an attempt. The delivery is due again at once. Used if no attempt was
-   * made, or if the attempt was aborted.
+   * Ends the claim of a delivery without recording an attempt. The delivery is due again at once. Used if no attempt
+   * was made, or if the attempt was aborted. Does nothing if the claim has already ended.
    */
   release(account: string, claimed: ClaimedDelivery): Promise<void>;
   /**

@@ -15,7 +15,7 @@ export interface Attempt {
   durationMs: number;
   /** HTTP status of the reply, or null if no reply came. */
   statusCode: number | null;
-  /** First 1,024 bytes of the reply's body, as text. */
+  /** First 1,024 bytes of the reply's body, as text. Empty if there is no reply or no body. */
   reply: string;
   /**
    * Why the request failed. Null if the whole reply arrived, or at least the first 1,024 bytes of its body.

@@ -22,7 +22,10 @@ export interface RecentEvents {
   contents: Map<string, EventContent>;
 }
 
-/** Where a cached event is, how old it is, and its estimated size in characters. */
+/**
+ * A cached event: its account and id, its time in milliseconds since 1970 (`ms`, from its position in the log), and
+ * its estimated size in characters.
+ */
 interface CachedEvent {
   account: string;
   id: string;

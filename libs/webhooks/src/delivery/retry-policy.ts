@@ -20,7 +20,10 @@ export interface Throttling {
    * requests pause.
    */
   slowsDown: boolean;
-  /** Time for which the endpoint gets no requests, in milliseconds. */
+  /**
+   * Pause of all requests to the endpoint that the receiver requested by the `Retry-After` of a 429 reply, in
+   * milliseconds; at most one hour. 0 if it requested none.
+   */
   pauseMs: number;
 }
 
@@ -98,7 +101,7 @@ export function throttlingAfterAttempt(outcome: AttemptOutcome, now: number): Th
   return { slowsDown: OVERLOADED.has(statusCode), pauseMs: Math.min(asked, MAX_PAUSE_MS) };
 }
 
-/** Returns the wait that the reply's `Retry-After` header requests, in milliseconds, or 0 without that header. */
+/** Returns the wait that the reply's `Retry-After` header requests, in milliseconds, or 0 without a valid header. */
 function retryAfterMs({ retryAfter }: AttemptOutcome, now: number): number {
   return parseRetryAfter(retryAfter ?? undefined, now) ?? 0;
 }

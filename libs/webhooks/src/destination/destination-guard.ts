@@ -68,7 +68,10 @@ function parseAddress(text: string): IpAddress | undefined {
   }
 }
 
-/** Describes why an address is not public. Returns undefined for a public address. */
+/**
+ * Describes why an address is allowed only for networks in WEBHOOK_ALLOW_NETWORKS: it is not public, or it belongs to
+ * a metadata service. Returns undefined for any other address.
+ */
 function localKindOf(address: IpAddress): string | undefined {
   if (METADATA.has(address.toString())) return 'a metadata service';
   if (address instanceof ipaddr.IPv4) {

@@ -7,7 +7,8 @@ const CHECK_INTERVAL_MS = 5_000;
 const MAX_BYTES = 1_000_000;
 
 /**
- * Looks up names in this machine's hosts file. Reads the file again when it changes. Treats a missing file as empty.
+ * Looks up names in this machine's hosts file. Reads the file again when it changes. Treats a missing, unreadable or
+ * too large file as empty.
  */
 export class HostsFile {
   private names: ReadonlyMap<string, readonly string[]> = new Map();
@@ -43,7 +44,10 @@ export class HostsFile {
   }
 }
 
-/** Parses the text of a hosts file. Each line consists of an IP address and its names. `#` starts a comment. */
+/**
+ * Parses the text of a hosts file: each line consists of an IP address and its names, and `#` starts a comment.
+ * Returns a map from each name, in lower case, to its IP addresses.
+ */
 export function parseHostsFile(text: string): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const line of text.split('\n')) {

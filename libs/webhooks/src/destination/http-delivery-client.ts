@@ -56,7 +56,7 @@ export class HttpDeliveryClient implements DeliveryClient {
     });
   }
 
-  /** Closes all connections. */
+  /** Closes all connections immediately, and aborts their requests. */
   async close(): Promise<void> {
     await this.pools.close();
   }

@@ -38,7 +38,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     }, timeoutMs);
   }
 
-  /** Ends the exchange with an error, and closes its connection. */
+  /** Ends the exchange with an error, and closes its connection. Does nothing if the exchange has already ended. */
   fail(error: string): void {
     if (this.hasEnded) return;
     this.reply.error = error;
@@ -77,8 +77,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.bytesLeft -= chunk.length;
     if (this.bytesLeft > 0) return;
     this.end();
-    // The rest of the body is not needed, and the body may be endless. If it has arrived with this chunk, the reply is
-    // complete by then, and the connection can be reused.
+    // The rest of the body is not needed, and the body may be endless. If the rest has arrived together with this
+    // chunk, the reply is complete when the function below runs, and the connection can be reused.
     setImmediate(() => {
       if (!this.isComplete) controller.abort(new Error('the excerpt is complete'));
     });

@@ -5,7 +5,8 @@ import { HostsFile } from './hosts-file.js';
 
 /**
  * Returns the IP addresses of a host name: at least one. If the DNS query for one address family (IPv4 or IPv6) gets
- * no answer in time, the addresses of this family are missing. Rejects if the name has no address.
+ * no answer in time, the addresses of this family are missing. Rejects if the name has no address, or if no address
+ * is found in time.
  */
 export type Resolver = (hostname: string) => Promise<string[]>;
 

@@ -19,6 +19,7 @@ export class WebhookUrlChecker {
 
   /**
    * Returns the URL in normalized form. A host name that does not resolve now is accepted only with `https://`.
+   * Exception: `localhost` then counts as 127.0.0.1.
    * @throws {ForbiddenDestinationError} if webhooks must not use this URL
    */
   async check(text: string): Promise<string> {

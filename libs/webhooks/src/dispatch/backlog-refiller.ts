@@ -38,8 +38,8 @@ export class BacklogRefiller {
   ) {}
 
   /**
-   * Creates the missing deliveries of the endpoint until it has the maximum number of pending deliveries. Concurrent
-   * calls neither duplicate nor skip a delivery.
+   * Creates the missing deliveries of the endpoint until it has the maximum number of pending deliveries, or until
+   * {@link MAX_PAGES} pages of the event log were read. Concurrent calls neither duplicate nor skip a delivery.
    */
   async refill(account: string, endpointId: string): Promise<void> {
     const { epoch } = await this.log.end(account);

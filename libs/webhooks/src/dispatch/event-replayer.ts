@@ -13,7 +13,10 @@ export const MAX_REPLAYED_EVENTS = 50_000;
 
 /** Selects the events that a replay delivers. */
 export interface ReplayRequest extends TimeWindow {
-  /** Event types and patterns to replay. Default: all types that the endpoint's filter matches. */
+  /**
+   * Event types and patterns to replay. Types that the endpoint's filter does not match are not replayed. Default:
+   * all types that the filter matches.
+   */
   eventTypes?: readonly EventTypePattern[];
   scope: ReplayScope;
 }
@@ -49,8 +52,9 @@ export class EventReplayer {
   ) {}
 
   /**
-   * Makes the deliveries of the selected events pending and due now. Returns the number of changed deliveries, or
-   * undefined if the endpoint does not exist.
+   * Creates, restarts or makes due the deliveries of the selected events, as {@link DeliveryStore.replay} does, until
+   * the backlog of the endpoint is full. Returns the number of changed deliveries, or undefined if the endpoint does
+   * not exist.
    * @throws {WebhookStateConflictError} if the endpoint is disabled
    * @throws {ReplayTooLargeError} if the time window contains too many events
    */
@@ -79,7 +83,8 @@ export class EventReplayer {
   }
 
   /**
-   * Reads the selected events page by page, and calls `step` for each page. Returns the sum of the results of `step`.
+   * Reads the selected events page by page, and calls `step` for each page that contains any. Returns the sum of the
+   * results of `step`, or undefined if the endpoint does not exist. Throws the errors of {@link start}.
    * @param step receives the selected events of a page, and the sum of the results for the earlier pages
    */
   private async sum(
@@ -106,8 +111,8 @@ export class EventReplayer {
   }
 
   /**
-   * Checks the number of events before the replay starts, because a replay that stops halfway would look
-   * complete. Returns the last event of the window.
+   * Checks the number of events before the replay starts, because a replay that stops halfway would look complete.
+   * Returns the last event of the window, or undefined if the window contains no event.
    */
   private async checkSize(account: string, window: TimeWindow): Promise<LoggedEvent | undefined> {
     let seen = 0;

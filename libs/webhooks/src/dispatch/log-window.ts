@@ -11,8 +11,8 @@ import {
 const PAGE_SIZE = 500;
 
 /**
- * Time after the end of a window for which events are still read, in milliseconds. Until Redis' clock has caught up with
- * the time from which it was set back, the positions of events are later than their times by up to this step.
+ * Time after the end of a window for which events are still read, in milliseconds. After Redis' clock was set back,
+ * the position of a new event is later than the event's time, by at most as much as the clock was set back.
  */
 const MAX_CLOCK_STEP_MS = 7_200_000;
 
@@ -55,13 +55,16 @@ export async function* readEventsInTimeWindow(
 
 /** A page of the event log. */
 export interface PageFromCursorOrOldest extends EventPage {
-  /** True if events after the cursor were already removed. The page then begins with the oldest event that is left. */
+  /**
+   * True if the cursor had expired: events after it were already removed, or the log was lost and created again. The
+   * page then begins with the oldest event that is left.
+   */
   isTruncated: boolean;
 }
 
 /**
- * Reads a page of the event log. If events after the cursor were already removed, continues with the oldest event that
- * is left.
+ * Reads a page of the event log. If the cursor has expired (see {@link CursorExpiredError}), continues with the
+ * oldest event that is left.
  */
 export async function readEventsFromCursorOrOldest(
   log: Pick<EventLog, 'read'>,

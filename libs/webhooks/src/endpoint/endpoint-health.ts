@@ -1,8 +1,9 @@
-/** Whether recent deliveries to an endpoint succeeded or failed. */
+/** The health of an endpoint: its last success, its failures since then, its pause, and what waits for it. */
 export interface EndpointHealth {
   /**
    * Time of the first failed attempt after the last success, by Redis' clock, as an ISO 8601 time. Null if the last
-   * attempt succeeded, or if no attempt was made since the endpoint was last enabled or its URL last changed.
+   * attempt succeeded, or if no attempt was made since the endpoint was created, enabled or disabled, or since its
+   * URL last changed.
    */
   failingSince: string | null;
   /** Time of the last successful attempt, by Redis' clock, as an ISO 8601 time. Null if none is known. */
@@ -30,7 +31,7 @@ export const HEALTH_OF_NEW_ENDPOINT: EndpointHealth = {
   pending: 0,
 };
 
-/** Reads whether recent deliveries to endpoints succeeded or failed. */
+/** Reads the health of endpoints. */
 export interface EndpointHealthReader {
   /** Returns the health of each endpoint, in the order of the ids. */
   read(account: string, endpointIds: readonly string[]): Promise<EndpointHealth[]>;

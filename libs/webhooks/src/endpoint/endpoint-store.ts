@@ -32,7 +32,10 @@ export interface EndpointStore {
   add(account: string, endpoint: StoredEndpoint): Promise<void>;
   /** Returns all endpoints of an account. */
   list(account: string): Promise<StoredEndpoint[]>;
-  /** Returns a text that changes with each change of the account's endpoints. */
+  /**
+   * Returns a text that changes with each change of the account's endpoints, except with
+   * {@link EndpointStore.rewrite} and with some changes by an earlier build.
+   */
   revision(account: string): Promise<string>;
   /** Returns an endpoint, or undefined if the endpoint does not exist. */
   find(account: string, id: string): Promise<StoredEndpoint | undefined>;

@@ -74,6 +74,7 @@ export interface EndpointRegistry {
   /**
    * Creates an endpoint. Returns the endpoint and its signing secret, which starts with `whsec_`.
    * @throws {ForbiddenDestinationError} if the URL is forbidden
+   * @throws {WebhookStateConflictError} if the account has too many endpoints or too large contact filters
    */
   create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }>;
   /** Returns all endpoints of an account, oldest first. */
@@ -82,9 +83,11 @@ export interface EndpointRegistry {
   find(account: string, id: string): Promise<Endpoint | undefined>;
   /**
    * Changes an endpoint. Returns the changed endpoint, or undefined if the endpoint does not exist. An endpoint that
-   * becomes enabled receives only the events that are recorded after the change. `enabled: true` also ends a pause.
+   * becomes enabled receives only the events that are recorded after the change. A pause of the endpoint ends if the
+   * endpoint is enabled or disabled, if its URL changes, or if `enabled: true` is the only change in `changes`.
    * Disabling an endpoint ends its pending deliveries.
    * @throws {ForbiddenDestinationError} if the new URL is forbidden
+   * @throws {WebhookStateConflictError} if the contact filters of the account would be too large
    */
   change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined>;
   /** Removes an endpoint and ends its pending deliveries. Returns false if the endpoint did not exist. */

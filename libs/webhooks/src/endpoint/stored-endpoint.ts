@@ -17,7 +17,10 @@ export interface StoredEndpoint extends Omit<Endpoint, 'headers'> {
    * none.
    */
   sealedHeaders: string | null;
-  /** 1 for a new endpoint; increases by one with each change. Events about the endpoint have the same revision. */
+  /**
+   * 1 for a new endpoint; increases by one with each change. The event `webhook.disabled` has the revision of the
+   * endpoint that was disabled.
+   */
   revision: number;
 }
 

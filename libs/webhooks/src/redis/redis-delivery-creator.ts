@@ -37,7 +37,7 @@ const createOrRetryDeliveryScript = LuaScript.from(
   'lua/deliver-event.lua',
   BACKLOG_LUA_CONSTANTS,
 );
-/** Makes one delivery due now. */
+/** Makes one delivery due now. Restarts the retry schedule of a finished delivery. */
 const retryDeliveryScript = LuaScript.from(import.meta.url, 'lua/retry-delivery.lua', BACKLOG_LUA_CONSTANTS);
 /** Reads the range of events for which an endpoint's deliveries must still be created. */
 const readEventRangeForBacklogRefillScript = LuaScript.from(

@@ -13,7 +13,7 @@ export const settleDeliveriesScript = LuaScript.from(
   'lua/settle-deliveries.lua',
   BACKLOG_LUA_CONSTANTS,
 );
-/** Undoes the claim of a delivery that was not attempted. */
+/** Ends the claim of a delivery without recording an attempt. The delivery is due again at once. */
 export const releaseDeliveryClaimScript = LuaScript.from(
   import.meta.url,
   'lua/release-delivery.lua',

@@ -30,7 +30,7 @@ import {
 const MAX_ENDED = 500;
 /** Max finished deliveries that one script removes. */
 const MAX_TRIMMED = 1_000;
-/** Max endpoints with due deliveries that one script lists. */
+/** Max endpoints in one batch of {@link RedisDeliveryStore.overdue}. */
 const MAX_ENDPOINTS_LISTED = 500;
 /** Max attempts that are stored with one delivery. */
 const MAX_ATTEMPTS = 100;

@@ -137,8 +137,9 @@ export class RedisEndpointStore implements EndpointStore {
   }
 
   /**
-   * Replaces an endpoint and records the events that report the change, such as `webhook.disabled`, in one atomic step.
-   * Returns undefined if the endpoint does not exist, or if `change` returns undefined.
+   * Replaces an endpoint and records the events that report the change, such as `webhook.disabled`, in one atomic
+   * step. Returns undefined, and changes nothing, if the endpoint does not exist, if `change` returns undefined, or
+   * if the attempts to the endpoint have not all failed for `failingMs`.
    * @param options `failingMs`: if given, only replaces an endpoint whose attempts have all failed for this time, in
    * milliseconds. `endsPause`: true to also end a pause of the endpoint
    */
