@@ -24,7 +24,10 @@ const FULL_CODES = new Set(['ENOSPC', 'EDQUOT']);
 export class BlobStoreMonitor {
   private timer: NodeJS.Timeout | undefined;
   private reason: string | undefined;
-  /** The last upload that failed because the store was full: its error, and when it failed, by `performance.now()`. */
+  /**
+   * The last upload that failed because the store was full: its error, and when it failed, by `performance.now()`.
+   * Undefined if the store does not count as full.
+   */
   private full: { reason: string; at: number } | undefined;
   /** The check that is in progress, if any. */
   private running: Promise<void> | undefined;

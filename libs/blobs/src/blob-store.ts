@@ -73,6 +73,7 @@ export interface BlobStore {
 
   /**
    * Lists blobs of an account, ordered by id: the first `count` blobs whose id is greater than `after`.
+   * @param after id of a blob, or '' to begin with the first blob
    * @param count maximum number of blobs; must not be above 1,000
    * @throws {BlobStoreUnavailableError} if the store cannot be used
    */

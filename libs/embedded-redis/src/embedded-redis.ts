@@ -15,8 +15,8 @@ import { RedisCredentialsFile } from './redis-credentials-file.js';
 import { redisUrl, type Credentials, redisConfiguration } from './settings.js';
 
 /**
- * Maximum time without an answer of a starting server, in milliseconds. An answer that the server is still loading its
- * data begins this time again.
+ * Maximum time without an answer of a starting server, in milliseconds. Each answer that the server is still loading
+ * its data restarts this time.
  */
 const ANSWER_WITHIN_MS = 15_000;
 const LOADED_WITHIN_MS = 30 * 60_000;

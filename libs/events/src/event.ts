@@ -5,7 +5,7 @@ import type { EventType } from './event-type.js';
 export interface NewEvent {
   type: EventType;
   /**
-   * Id of the contact that the event is about. `message.*` and `contact.*` events are numbered per contact,
+   * Id of the contact that the event is about, if any. `message.*` and `contact.*` events are numbered per contact,
    * all others per account.
    */
   contactId?: string;

@@ -18,7 +18,10 @@ export class FeedMetrics {
   private readonly polls: Counter<'kind' | 'result'>;
   private readonly lateness: Histogram<'kind'>;
   private readonly requests: Histogram<'kind'>;
-  /** Number of requests that each running poll has made. */
+  /**
+   * Number of requests that each running poll has made, by the object that the poll passes on as the purpose of its
+   * reads.
+   */
   private readonly requestsOf = new WeakMap<object, number>();
   private readonly changes: Counter<'type'>;
   private readonly delays: Histogram;

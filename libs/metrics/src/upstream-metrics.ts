@@ -33,8 +33,9 @@ export class UpstreamMetrics {
   private readonly waits: Histogram<'class'>;
   private readonly refusals: Counter<'class'>;
   /**
-   * Number of returned, expired tokens, by class. A counter cannot decrease, so the same number of later tokens of
-   * the class is not counted.
+   * Number of expired tokens that were returned to the budget after they were counted, by class. A counter cannot
+   * decrease, so the same number of later tokens of the class is not counted. Decreases with each of these later
+   * tokens.
    */
   private readonly returned = new Map<string, number>();
   private readonly statuses = new MetricLabelValueLimiter(MAX_STATUSES);

@@ -10,7 +10,10 @@ interface Waiter {
 
 /** The attempts that a webhook has started in its slots. */
 export interface StartedAttempts {
-  /** Each resolves when the attempt ends, to true if the webhook then needs more slots, and never rejects. */
+  /**
+   * Each promise resolves when its attempt ends: to true if the webhook then needs more slots, otherwise to false. It
+   * never rejects.
+   */
   attempts: readonly Promise<boolean>[];
 }
 
@@ -44,8 +47,8 @@ export class AttemptSlots {
    * slot until it ends; the other slots are free again at once. If no slot is free, a webhook that has no slot waits
    * for its turn: webhooks get slots in the order in which they began to wait. A webhook that has slots but may not
    * have more is refused instead.
-   * @param retry must call this method again; called when an attempt has ended after which the webhook needs slots,
-   * and once after a refusal, when the webhook may have more slots
+   * @param retry must call this method again. Called when an attempt has ended and the webhook needs more slots.
+   * After a refusal, also called once, as soon as the webhook may have more slots
    * @returns the result of `start`; undefined without a call of `start` if the webhook was refused, or if no slot is
    * free and {@link close} was called
    */

@@ -10,8 +10,8 @@ const OVERHEAD = 512;
 export type EventContent = Pick<ClaimedDelivery, 'body' | 'trace'>;
 
 /**
- * The cached events of one account: all events of a period of its event log that this process has read. Events that
- * only another process has read are missing. Times are in milliseconds since 1970.
+ * The cached events of one account: all events that this process has read from a period of the account's event log.
+ * Events of the period that only another process has read are missing. Times are in milliseconds since 1970.
  */
 export interface RecentEvents {
   /** Start of the period, exclusive. */

@@ -16,7 +16,10 @@ export interface NewEndpoint {
   maxConcurrency?: number;
   /** Max attempts per second over all workers. Default: unlimited. */
   rateLimitPerSecond?: number;
-  /** True to deliver one event at a time per contact, in the order of the log. Default false. */
+  /**
+   * True to deliver one event at a time per contact, in the order of the log. Events without a contact are also
+   * delivered one at a time. Default false.
+   */
   ordered?: boolean;
   /** True to deliver events. Default true. */
   enabled?: boolean;
