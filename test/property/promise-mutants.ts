@@ -61,7 +61,7 @@ export const PROMISE_MUTANTS: readonly SpecMutant[] = [
     ['libs/upstream/src/account/budgeted-upstream.spec.ts', 'only one upstream address'],
     'libs/upstream/src/account/budgeted-upstream.ts',
     [
-      '    if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress)',
+      '    if (expectedAddress !== undefined && hashUpstreamAddress(found.baseUrl) !== expectedAddress)',
       '    if (expectedAddress === "")',
     ],
   ),

@@ -61,7 +61,7 @@ import {
   RedisRequestRateLimiter,
   type Upstream,
   type UpstreamHealth,
-  hashOfUpstreamAddress,
+  hashUpstreamAddress,
 } from '#upstream';
 import type { Tracing } from '#tracing';
 import { createHostNameResolver } from '#webhooks';
@@ -267,7 +267,7 @@ function sendsOf(
     new RelayJobsWithReconciliation(jobs, relay.scheduler),
     async (account) => {
       const found = await accounts.find(account);
-      return found === undefined ? undefined : hashOfUpstreamAddress(found.baseUrl);
+      return found === undefined ? undefined : hashUpstreamAddress(found.baseUrl);
     },
   );
 }

@@ -64,7 +64,7 @@ export {
   type UpstreamQuery,
   type UpstreamSend,
 } from './upstream.js';
-export { hashOfUpstreamAddress } from './upstream-address-hash.js';
+export { hashUpstreamAddress } from './upstream-address-hash.js';
 export {
   type Outage,
   OUTAGE_KINDS,

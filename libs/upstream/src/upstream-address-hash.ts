@@ -15,7 +15,7 @@ const hashes = new LRUCache<string, string>({ max: 1_000 });
  * Returns a hash that identifies a base address in stored data without revealing the address.
  * @param baseUrl base address, including its path such as `/v1`, without a trailing slash
  */
-export function hashOfUpstreamAddress(baseUrl: string): string {
+export function hashUpstreamAddress(baseUrl: string): string {
   const known = hashes.get(baseUrl);
   if (known !== undefined) return known;
   const hash = createHash('sha256').update(baseUrl).digest('base64url').slice(0, LENGTH);

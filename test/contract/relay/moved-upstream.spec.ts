@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import { RedisUpstreamHealth, StoreBackedSendService } from '#relay';
 import {
   BudgetedUpstream,
-  hashOfUpstreamAddress,
+  hashUpstreamAddress,
   RedisRequestBudget,
   type UpstreamAccount,
   type UpstreamAddress,
@@ -41,7 +41,7 @@ class MovableAccount {
       upstream.listMessages(address(), contactId, page, limit);
   }
 
-  readonly addressOf = (): Promise<string> => Promise.resolve(hashOfUpstreamAddress(this.baseUrl));
+  readonly addressOf = (): Promise<string> => Promise.resolve(hashUpstreamAddress(this.baseUrl));
 
   to(baseUrl: string): void {
     this.baseUrl = baseUrl;
@@ -147,7 +147,7 @@ describe('before the first read of the contact list at a new upstream address of
     async (fault) => {
       const { harness } = here;
       const account = new MovableAccount(harness);
-      const upstream = hashOfUpstreamAddress('http://127.0.0.1:9/v1');
+      const upstream = hashUpstreamAddress('http://127.0.0.1:9/v1');
       const createdAt = Date.now() - 61_000;
       await harness.sends.insert(ACCOUNT, { ...ORDER, id: 'snd_1', createdAt, upstream });
       harness.control('faults', { match: { method: 'GET' }, fault, times: 'always' });

@@ -4,7 +4,7 @@ import {
   type BudgetedUpstream,
   type BudgetTokenRenewal,
   type FindUpstreamAccount,
-  hashOfUpstreamAddress,
+  hashUpstreamAddress,
   type PostToken,
   type UpstreamHealth,
   type UpstreamSend,
@@ -20,7 +20,7 @@ export class AccountSender implements Sender {
 
   async accountOf(account: string): Promise<SendingAccount> {
     const { baseUrl, requestsPerSecond } = await this.find(account);
-    return { address: hashOfUpstreamAddress(baseUrl), requestsPerSecond };
+    return { address: hashUpstreamAddress(baseUrl), requestsPerSecond };
   }
 
   takeBudgetToken(account: string): Promise<BudgetTokenRenewal> {

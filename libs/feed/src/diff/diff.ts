@@ -1,6 +1,6 @@
 import type { EventTypeOf, NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
-import { type FirstReadEventRule, isMessageEmittedAtFirstRead } from './first-read.js';
+import { type FirstReadEventRule, emitsEventAtFirstRead } from './first-read.js';
 import type { ComparedMessage } from './compared-message.js';
 import {
   type FingerprintField,
@@ -133,7 +133,7 @@ function arrival(
   if (timestamp !== undefined) known.timestamp = timestamp;
   const isEmitted =
     input.firstReadEventRule === undefined ||
-    isMessageEmittedAtFirstRead(input.firstReadEventRule, message, input.sends.has(message.id));
+    emitsEventAtFirstRead(input.firstReadEventRule, message, input.sends.has(message.id));
   if (!isEmitted) return { events: [], known };
   const collector = new EventCollector(message, known, input);
   collector.emit(ARRIVALS[direction]);

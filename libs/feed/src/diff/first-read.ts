@@ -30,7 +30,7 @@ interface EmitAfter {
  * the timestamp decides; see {@link FirstReadEventRule}.
  * @param isOurs true if the message belongs to a send
  */
-export function isMessageEmittedAtFirstRead(
+export function emitsEventAtFirstRead(
   first: FirstReadEventRule,
   message: UpstreamMessage,
   isOurs: boolean,

@@ -4,7 +4,11 @@ import { allowedMisplacement } from './message-order-detector.js';
 import { mayBeCausedByPageSize } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, LARGE_PAGE_LIMIT } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
-import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES_PER_DIRECTION, MAX_REPEATS } from './walk-bounds.js';
+import {
+  MAX_CONSECUTIVE_UNREADABLE_PAGES,
+  MAX_PAGES_PER_DIRECTION,
+  MAX_LIST_RECHECKS,
+} from './walk-bounds.js';
 
 /**
  * Reads a newest-first list from page 1 on, until a page ends in a known message or the list ends. If page 1 shows
@@ -110,11 +114,11 @@ async function enlarged(walk: HeadWalk, first: PageRead): Promise<PageRead> {
 
 /**
  * Reads the first pages again, because messages may have moved from page to page between two requests. Repeats this
- * until no new message is found, but at most {@link MAX_REPEATS} times; if the last repetition still finds new
+ * until no new message is found, but at most {@link MAX_LIST_RECHECKS} times; if the last repetition still finds new
  * messages, sets `walk.coversAllNew` to false. Returns true if any repetition found a new message.
  */
 async function repeatFirstPages(walk: HeadWalk, count: number, limit: number): Promise<boolean> {
-  for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
+  for (let looks = 0; looks < MAX_LIST_RECHECKS; looks += 1) {
     let foundNew = false;
     for (let page = 1; page <= count; page += 1) {
       const read = page === 1 ? await walk.readFirstPageWithLimit(limit) : await walk.readPage(page, limit);

@@ -2,15 +2,15 @@ import type { HeadWalk } from './head-walk.js';
 import { mayBeCausedBySingleMessage } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
-import { MAX_PAGES_PER_DIRECTION, MAX_REPEATS } from './walk-bounds.js';
+import { MAX_PAGES_PER_DIRECTION, MAX_LIST_RECHECKS } from './walk-bounds.js';
 
 /**
  * Reads an oldest-first list to its end, from the page that was the last one at the previous read. If that took
- * several requests and found new messages, reads the end of the list again. If the last of {@link MAX_REPEATS} such
+ * several requests and found new messages, reads the end of the list again. If the last of {@link MAX_LIST_RECHECKS} such
  * reads still finds new messages, sets `walk.coversAllNew` to false.
  */
 export async function readOldestFirst(walk: HeadWalk): Promise<void> {
-  for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
+  for (let looks = 0; looks < MAX_LIST_RECHECKS; looks += 1) {
     const { pages, foundNew } = await readTailOnce(walk);
     if (pages === 1 || !foundNew) return;
   }

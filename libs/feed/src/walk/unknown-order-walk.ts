@@ -6,7 +6,7 @@ import { mayNextPageHaveNewMessages, readFurtherPages } from './newest-first-wal
 import { mayBeCausedByPageSize } from './page-errors.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, LARGE_PAGE_LIMIT } from './page-limits.js';
 import type { PageRead } from './page-reader.js';
-import { MAX_REPEATS } from './walk-bounds.js';
+import { MAX_LIST_RECHECKS } from './walk-bounds.js';
 
 /**
  * Reads page 1 of a list that is unsorted or whose order is unknown. This is enough if page 1 is the whole list. If
@@ -59,7 +59,7 @@ async function checkEndOfLargePage(walk: HeadWalk, first: PageRead): Promise<voi
  */
 async function readSecond(walk: HeadWalk, first: PageRead): Promise<void> {
   let top = first;
-  for (let looks = 0; looks < MAX_REPEATS && top.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE; looks += 1) {
+  for (let looks = 0; looks < MAX_LIST_RECHECKS && top.count < DOCUMENTED_MAX_MESSAGES_PER_PAGE; looks += 1) {
     const second = await walk.readPage(2, top.limit);
     if (second.count > 0) break;
     top = await walk.readPage(1, top.limit);

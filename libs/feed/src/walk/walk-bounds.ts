@@ -4,7 +4,7 @@
  */
 export const MAX_PAGES_PER_DIRECTION = 50;
 /** Max number of times that pages are read again because new messages appeared on them during the read. */
-export const MAX_REPEATS = 5;
+export const MAX_LIST_RECHECKS = 5;
 /** A read stops after this number of consecutive pages without a readable message. */
 export const MAX_CONSECUTIVE_UNREADABLE_PAGES = 5;
 /**

@@ -10,7 +10,7 @@ import {
 } from './redis-relay-scripts.js';
 import { laneRedisKeys, sendIndexRedisKeys } from './redis-send-index.js';
 import { parseSendRecord } from './redis-send-records.js';
-import { statusNotice } from './redis-send-status-notice.js';
+import { serializeSendStatusNotice } from './redis-send-status-notice.js';
 import { changedSend } from '../send/changed-send.js';
 import type { Fence, FenceResult, LaneHead, LaneStore } from '../send/lane-store.js';
 import type { SendRecord } from '../send/send-record.js';
@@ -91,7 +91,7 @@ export class RedisLaneStore implements LaneStore {
         rate: requestsPerSecond,
         rowsKept: this.rowsKept,
         rowCount: rowCategoryOfStatus(next.state.status),
-        notice: statusNotice(next),
+        notice: serializeSendStatusNotice(next),
       },
     );
     if (reply === 'fenced') return { kind: 'fenced', record: next };

@@ -24,7 +24,7 @@ import {
 import { readSendRecords } from './redis-send-records.js';
 import { RedisLaneStore } from './redis-lane-store.js';
 import { queueDueScheduledSends, readMsUntilNextScheduledSend } from './redis-send-schedule.js';
-import { statusNotice } from './redis-send-status-notice.js';
+import { serializeSendStatusNotice } from './redis-send-status-notice.js';
 import { trimFinishedSends, readExcessAcceptedAndUnknownSends } from './redis-send-retention.js';
 import {
   boundSendOf,
@@ -106,7 +106,7 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
         acceptedAt: createdAt ?? '',
         run: lastSeenRedisRunId(this.redis),
         preview: this.rowsKept === 'on' ? previewOf(order.message ?? '') : '',
-        notice: statusNotice({ order, state }),
+        notice: serializeSendStatusNotice({ order, state }),
         maxUnfinished: quota?.maxUnfinished ?? '',
         quotaKept: QUOTA_KEPT_MS,
       },
@@ -166,7 +166,7 @@ export class RedisRelayStore extends RedisLaneStore implements RelayStore {
         rowsKept: this.rowsKept,
         rowCount: rowCategoryOfStatus(after.status),
         isOver: after.status === 'cancelled' ? 'over' : '',
-        notice: statusNotice(next),
+        notice: serializeSendStatusNotice(next),
         events: appendEventsLuaArguments(
           account,
           event === undefined

@@ -5,7 +5,7 @@ import { transitionResult } from '../send/send-transitions.js';
 import { readDueSends } from './redis-due-sends.js';
 import { queueScheduledSendsScript, readMsUntilSortedSetMemberDueScript } from './redis-relay-scripts.js';
 import { laneRedisKeys, sendIndexRedisKeys } from './redis-send-index.js';
-import { statusNotice } from './redis-send-status-notice.js';
+import { serializeSendStatusNotice } from './redis-send-status-notice.js';
 
 /** Implements `RelayStore.promoteScheduled`. */
 export async function queueDueScheduledSends(
@@ -30,7 +30,7 @@ export async function queueDueScheduledSends(
     // This transition gets no id. Remove what the previous transitions stored, which would otherwise be stored again.
     delete after.step;
     delete after.statusSince;
-    const notice = statusNotice({ order, state: after });
+    const notice = serializeSendStatusNotice({ order, state: after });
     steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after), notice);
   }
   const reply = await queueScheduledSendsScript.run(

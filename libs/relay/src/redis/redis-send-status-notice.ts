@@ -3,7 +3,7 @@ import type { NewSendOrder } from '../send/relay-store.js';
 import type { SendState } from '../send/send-record.js';
 
 /** Returns the status of a send as the JSON text that the Lua scripts publish for event streams. */
-export function statusNotice({
+export function serializeSendStatusNotice({
   order,
   state,
 }: {

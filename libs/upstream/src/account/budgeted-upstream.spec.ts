@@ -22,7 +22,7 @@ import {
   UpstreamUnreachableError,
 } from '../upstream-error.js';
 import type { Outage, UnprobedRequest, UpstreamHealth } from './upstream-health.js';
-import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
+import { hashUpstreamAddress } from '../upstream-address-hash.js';
 import type { Upstream } from '../upstream.js';
 
 /** Outcomes of the requests, in order. */
@@ -362,7 +362,7 @@ describe('a POST that only one upstream address may receive', () => {
     const to = (expected: string): Promise<void> => postOne(one, VALID, expected);
     await expect(to('hash of another address')).rejects.toThrow(UpstreamRequestNotSentError);
     expect(requests).toBe(0);
-    await to(hashOfUpstreamAddress(address.baseUrl));
+    await to(hashUpstreamAddress(address.baseUrl));
     expect(requests).toBe(1);
   });
 });

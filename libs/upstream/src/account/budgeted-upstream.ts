@@ -14,7 +14,7 @@ import {
 } from '../upstream-error.js';
 import type { FindUpstreamAccount, UpstreamAccount } from './upstream-account.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
-import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
+import { hashUpstreamAddress } from '../upstream-address-hash.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 
 /** Page limit in upstream's documentation: the value of the query parameter `limit` of a page of messages. */
@@ -110,7 +110,7 @@ export class BudgetedUpstream {
     const isTakenElsewhere = typeof token === 'object';
     const tokenRenewal = isTakenElsewhere ? this.tokens.renewalOf(account, token.requestedAt, 'send') : token;
     const found = await this.findForPost(account);
-    if (expectedAddress !== undefined && hashOfUpstreamAddress(found.baseUrl) !== expectedAddress)
+    if (expectedAddress !== undefined && hashUpstreamAddress(found.baseUrl) !== expectedAddress)
       throw new UpstreamRequestNotSentError();
     const address = { ...found, tokenRenewal };
     const post = async (): Promise<void> => {

@@ -10,7 +10,7 @@ const DECOMPRESSORS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Read
 };
 
 /** Returns the body of a reply decompressed; the same body if it is not compressed in a known way. */
-export function decompressed<Body extends Iterable<Buffer> | Readable>(
+export function decompressBody<Body extends Iterable<Buffer> | Readable>(
   body: Body,
   headers: ReplyHead['headers'],
 ): Body | Readable {

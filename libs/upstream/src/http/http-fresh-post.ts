@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type FormData from 'form-data';
 import { TimeLimit } from '#platform';
 import type { BudgetTokenRenewal } from '../budget/budget-token-renewal.js';
-import { decompressed } from './http-decompression.js';
+import { decompressBody } from './http-decompression.js';
 import { hasKnownEnd, isDecompressionError, isSuccessfulReply, toErrorOfExchange } from './http-failure.js';
 import { UpstreamReplyTooLargeError, UpstreamRequestNotSentError } from '../upstream-error.js';
 
@@ -121,7 +121,7 @@ class FreshExchange {
     const reply = await this.reply(this.write());
     const { statusCode: status = 0, headers } = reply;
     this.hasKnownEnd = hasKnownEnd(reply);
-    const body = await this.bodyOf(decompressed(reply, headers), isSuccessfulReply({ status }));
+    const body = await this.bodyOf(decompressBody(reply, headers), isSuccessfulReply({ status }));
     return { status, headers, data: body.toString() };
   }
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import type { BudgetTokenRenewal } from '../budget/budget-token-renewal.js';
-import { decompressed } from './http-decompression.js';
+import { decompressBody } from './http-decompression.js';
 
 /** A reply to a read. Its body may still be arriving. */
 export interface HttpReply {
@@ -65,7 +65,7 @@ export class HttpReadClient {
     for (let starts = 1; ; starts += 1) {
       try {
         const reply = await this.start(read, starts < MAX_LATE_STARTS);
-        return { ...reply, body: decompressed(reply.body, reply.headers) };
+        return { ...reply, body: decompressBody(reply.body, reply.headers) };
       } catch (error) {
         if (!(error instanceof TokenExpiredError)) throw error;
         await read.tokenRenewal?.();

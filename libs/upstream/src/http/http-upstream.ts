@@ -31,7 +31,7 @@ import { HttpReplyReader } from './http-reply-reader.js';
 import { MessagePageReader } from '../reply/message-page.js';
 import { UpstreamReplyUnreadableError, UpstreamRequestNotSentError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
-import { hashOfUpstreamAddress } from '../upstream-address-hash.js';
+import { hashUpstreamAddress } from '../upstream-address-hash.js';
 
 /**
  * Default maximum size of a reply, in bytes. A page of messages that exceeds the maximum is requested again in
@@ -114,7 +114,7 @@ export class HttpUpstream implements Upstream {
       return {
         ...reader.end(),
         ...parseReplyDate(headers),
-        upstream: hashOfUpstreamAddress(address.baseUrl),
+        upstream: hashUpstreamAddress(address.baseUrl),
       };
     } catch (error) {
       await reader.close();
