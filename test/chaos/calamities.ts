@@ -14,7 +14,7 @@ const AHEAD_MS = 20 * 60_000;
 
 /**
  * Disturbs a product that uses a replicated Redis. Runs additional workers: one whose clock is 20 minutes
- * ahead, and ten that are suspended in turn.
+ * ahead, and ten that are suspended for a minute each, one every four seconds.
  */
 export class Calamities implements AsyncDisposable {
   private constructor(

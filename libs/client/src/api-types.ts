@@ -855,11 +855,11 @@ export type AuditEntry = {
      */
     account: string;
     /**
-     * Id of the API key that the caller used. If the caller used a token, id of the API key that created the token.
+     * Id of the API key that the caller used. If the caller used a token or a session of the web console, id of the API key that the token or session belongs to.
      */
     keyId: string;
     /**
-     * Id of the token of the caller. `tokenId` is absent if the caller used an API key.
+     * Id of the token of the caller. `tokenId` is absent if the caller used an API key or a session of the web console.
      */
     tokenId?: string;
     /**
@@ -867,7 +867,7 @@ export type AuditEntry = {
      */
     requestId: string;
     /**
-     * Names of the fields in the request body. The values of the fields are not recorded.
+     * Names of the fields in the request body. The values of the fields are not recorded. Empty for actions that take no fields.
      */
     fields: Array<string>;
 };

@@ -57,12 +57,13 @@ export class AuditEntryView implements AuditEntry {
   @ApiProperty({
     example: 'key_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
     description:
-      'Id of the API key that the caller used. If the caller used a token, id of the API key that created the token.',
+      'Id of the API key that the caller used. If the caller used a token or a session of the web console, id of the API key that the token or session belongs to.',
   })
   keyId!: string;
   @ApiPropertyOptional({
     example: 'tok_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
-    description: 'Id of the token of the caller. `tokenId` is absent if the caller used an API key.',
+    description:
+      'Id of the token of the caller. `tokenId` is absent if the caller used an API key or a session of the web console.',
   })
   tokenId?: string;
   @ApiProperty({
@@ -73,7 +74,8 @@ export class AuditEntryView implements AuditEntry {
   @ApiProperty({
     type: [String],
     example: ['account', 'name', 'scopes'],
-    description: 'Names of the fields in the request body. The values of the fields are not recorded.',
+    description:
+      'Names of the fields in the request body. The values of the fields are not recorded. Empty for actions that take no fields.',
   })
   fields!: string[];
 }

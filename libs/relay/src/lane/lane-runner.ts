@@ -204,7 +204,7 @@ export class LaneRunner {
       case 'recover':
         this.logger.warn(
           { account, sendId: record.order.id },
-          'a process ended while it posted a send; looking up the message of the send',
+          'a process ended or hung while it posted a send; looking up the message of the send',
         );
         await this.store.apply(
           account,

@@ -15,6 +15,7 @@ export interface Match {
   record: SendRecord;
 }
 
+/** Result of {@link matchMessagesToSends}. */
 export interface MatchResult {
   /**
    * The matches, at most one per send. A send that was posted twice has two messages. For the second match, record
