@@ -301,6 +301,15 @@ describe('a send', () => {
     expect(await failure(new HttpUpstream(10_000).send(to, SEND))).toBeInstanceOf(UpstreamReplyTooLargeError);
   });
 
+  it('fails with the status of the reply if the reply is an error of 20 MB', async () => {
+    const to = await serve((request, response) => {
+      request.resume().on('end', () => {
+        response.writeHead(400).end(`{"message":"No way"}${' '.repeat(20 * 1024 * 1024)}`);
+      });
+    });
+    expect(await failure(upstream.send(to, SEND))).toMatchObject({ status: 400 });
+  });
+
   it('is not written to its connection if the budget has no token when the connection is established', async () => {
     let bytes = 0;
     let connections = 0;

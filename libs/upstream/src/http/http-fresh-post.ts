@@ -153,7 +153,10 @@ class FreshExchange {
     return new Promise((resolve) => written.once('response', resolve));
   }
 
-  /** Reads a body. If the body of an error reply cannot be decompressed, returns its beginning, or an empty body. */
+  /**
+   * Reads a body. If the body of an error reply cannot be decompressed or is too large, returns its beginning, which may
+   * be empty.
+   */
   private bodyOf(body: Readable, isRequired: boolean): Promise<Buffer> {
     const { maxBytes } = this.post;
     const chunks: Buffer[] = [];
@@ -166,8 +169,9 @@ class FreshExchange {
       });
       body.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > maxBytes) this.fail(new UpstreamReplyTooLargeError(maxBytes));
-        else chunks.push(chunk);
+        if (bytes <= maxBytes) chunks.push(chunk);
+        else if (isRequired) this.fail(new UpstreamReplyTooLargeError(maxBytes));
+        else resolve(Buffer.concat(chunks));
       });
       body.on('end', () => {
         resolve(Buffer.concat(chunks));
