@@ -14,6 +14,8 @@ const FIRST_READ_WITHIN_MS = 60_000;
 /** Time after which an unreported message counts as missing, in milliseconds. */
 const REPORTED_WITHIN_MS = 30_000;
 const KILL_EVERY_MS = 5_000;
+/** Time after which a contact that a killed worker was reading counts as not taken over, in milliseconds. */
+const TAKEN_UP_WITHIN_MS = 15_000;
 /** Request budget during the first reads. After them, every request for messages is a poll. */
 const FIRST_READS_PER_SECOND = 400;
 
@@ -101,7 +103,7 @@ export async function runPollFaultTrial(plan: FaultPlan): Promise<FaultOutcome> 
   const kills = await killing;
   const until = Date.now();
   const { slowestMessage, ...emitted } = await reportsOf(fleet, traffic.length);
-  const polls = pollsOf(await fleet.ledger<LoggedRequest>('request'), contacts);
+  const polls = await pollsAfterTakeovers(fleet, contacts, kills);
   return {
     longestGapMs: longestGap(polls, began, until),
     overlaps: overlapsIn(polls),
@@ -146,6 +148,24 @@ async function killInTurn(
     kills.push(Date.now());
     await fleet.kill(worker);
     await fleet.startWorker(environments[victim]);
+  }
+}
+
+/**
+ * Returns the requests for the messages of each contact. The last kill may have happened right before the end of the
+ * trial, so this waits until all contacts that a killed worker was reading were requested again.
+ */
+async function pollsAfterTakeovers(
+  fleet: Fleet,
+  contacts: readonly string[],
+  kills: readonly number[],
+): Promise<Map<string, LoggedRequest[]>> {
+  const deadline = performance.now() + TAKEN_UP_WITHIN_MS;
+  for (;;) {
+    const polls = pollsOf(await fleet.ledger<LoggedRequest>('request'), contacts);
+    const areTakenUp = kills.every((at) => takenUpAfter(polls, at).afterMs < Infinity);
+    if (areTakenUp || performance.now() > deadline) return polls;
+    await pause(250);
   }
 }
 
