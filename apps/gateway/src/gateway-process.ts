@@ -10,7 +10,7 @@ import {
   GatewayEnvironment,
   type ProcessInstance,
   heartbeatSetRedisKey,
-  toListenError,
+  explainListenError,
   namesOfProcessesWithKnownVersion,
   createProcessInstance,
   digestSettings,
@@ -109,7 +109,7 @@ async function listen(app: NestFastifyApplication, { HOST, PORT }: GatewayEnviro
   try {
     await app.listen(PORT, HOST);
   } catch (error) {
-    throw toListenError(error, { host: HOST, port: PORT, hostVariable: 'HOST', portVariable: 'PORT' });
+    throw explainListenError(error, { host: HOST, port: PORT, hostVariable: 'HOST', portVariable: 'PORT' });
   }
   const server: Server = app.getHttpServer();
   return (server.address() as AddressInfo).port;

@@ -12,7 +12,7 @@ import {
   NestFrameworkLogger,
   type ProcessInstance,
   heartbeatSetRedisKey,
-  toListenError,
+  explainListenError,
   type Logger,
   namesOfProcessesWithKnownVersion,
   createProcessInstance,
@@ -155,7 +155,7 @@ async function listen(app: NestFastifyApplication, environment: WorkerEnvironmen
   try {
     await app.listen(port, host);
   } catch (error) {
-    throw toListenError(error, { host, port, hostVariable: 'WORKER_HOST', portVariable: 'WORKER_PORT' });
+    throw explainListenError(error, { host, port, hostVariable: 'WORKER_HOST', portVariable: 'WORKER_PORT' });
   }
   const server: Server = app.getHttpServer();
   return (server.address() as AddressInfo).port;

@@ -179,15 +179,15 @@ export type Conversation = {
         [key: string]: unknown;
     } | null;
     /**
-     * Beginning of the text of the last message or send, at most 280 characters. Null if the message or send has no text.
+     * Beginning of the text of the last message or send, at most 280 characters. Null if the last message or send has no text, or if the conversation has no message or send.
      */
     preview: string | null;
     /**
-     * Direction of the last message or send. `other` means that the messaging service gave an undocumented direction.
+     * Direction of the last message or send. `other` means that the messaging service gave an undocumented direction. Null if the conversation has no message or send.
      */
     lastDirection: 'inbound' | 'outbound' | 'other' | null;
     /**
-     * Time of the last message or send. The time of a message is its timestamp or the time when it was first seen, whichever is earlier. The time of a send is the time when Tidings stored it.
+     * Time of the last message or send. The time of a message is its timestamp or the time when it was first seen, whichever is earlier. The time of a send is the time when Tidings stored it. Null if the conversation has no message or send.
      */
     lastActivityAt: string | null;
     /**
@@ -1002,7 +1002,7 @@ export type DetectionDelay = {
      */
     count: number;
     /**
-     * Number of messages without a usable timestamp. `count` includes the messages that `estimated` counts. The detection delay of a message without a usable timestamp is estimated from the time between two reads of its contact.
+     * Number of the messages of `count` whose detection delay was estimated from the time between two reads of their contact, because it could not be computed from a timestamp. For example, the timestamp is missing, or is more than a minute ahead of the clock of the messaging service.
      */
     estimated: number;
     /**
@@ -1054,6 +1054,9 @@ export type PollerStatus = {
      * `suspect`: the messaging service returns far fewer contacts or messages than before. While the state is `suspect`, Tidings emits no events for deleted contacts or messages.
      */
     state: 'ok' | 'suspect';
+    /**
+     * Time since which `state` has been `suspect`. Null if `state` is `ok`.
+     */
     suspectSince: string | null;
     /**
      * Number of contacts that Tidings polls.
@@ -1080,7 +1083,7 @@ export type PollerStatus = {
      */
     listFault: ContactListFault | null;
     /**
-     * Number of messages that could not be read, each counted once: those that could not be parsed, and those that were skipped.
+     * Number of messages that could not be parsed or that were skipped. A message is not counted again when it is read again. At most about 20 messages of a contact are counted, and several skipped messages of a contact may count once.
      */
     unreadable: number;
     /**

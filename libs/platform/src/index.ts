@@ -66,7 +66,7 @@ export { type RedactedError, toLoggedError, logMessageOf } from './log/logged-er
 export { createLogger, type Logger } from './log/logger.js';
 export { type Network, parseNetworks } from './environment/network.js';
 export {
-  toListenError,
+  explainListenError,
   type ListenAddress,
   type ProcessHandle,
   type ProcessLog,

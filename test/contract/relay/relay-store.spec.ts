@@ -194,7 +194,7 @@ describe('Marking a send as relaying and taking the token for its POST in one st
 
   it.each([
     ['the account has an outage', 'upstream', 'unavailableSince'],
-    ['a success must raise the reduced budget', 'budget', 'limit'],
+    ['the request budget was reduced, and a successful POST must raise it again', 'budget', 'limit'],
   ])('is refused if %s: neither the send nor the tokens change', async (_, name, field) => {
     const record = await insert();
     await redis.hset(accountKey(name), field, '1');

@@ -45,7 +45,7 @@ export class ConversationView {
     type: 'string',
     nullable: true,
     description:
-      'Beginning of the text of the last message or send, at most 280 characters. Null if the message or send has no text.',
+      'Beginning of the text of the last message or send, at most 280 characters. Null if the last message or send has no text, or if the conversation has no message or send.',
     example: 'See you tomorrow',
   })
   preview!: string | null;
@@ -54,7 +54,7 @@ export class ConversationView {
     enum: DIRECTIONS,
     nullable: true,
     description:
-      'Direction of the last message or send. `other` means that the messaging service gave an undocumented direction.',
+      'Direction of the last message or send. `other` means that the messaging service gave an undocumented direction. Null if the conversation has no message or send.',
     example: 'inbound',
   })
   lastDirection!: (typeof DIRECTIONS)[number] | null;
@@ -64,7 +64,7 @@ export class ConversationView {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the last message or send. The time of a message is its timestamp or the time when it was first seen, whichever is earlier. The time of a send is the time when Tidings stored it.',
+      'Time of the last message or send. The time of a message is its timestamp or the time when it was first seen, whichever is earlier. The time of a send is the time when Tidings stored it. Null if the conversation has no message or send.',
   })
   lastActivityAt!: string | null;
 

@@ -29,7 +29,8 @@ const READ_TIMEOUT_MS = 5_000;
 
 /**
  * Metrics of the state of the installation, read from Redis when they are asked for. Every gateway shows the same
- * values. While Redis cannot be read, `tidings_redis_up` is 0 and the others are missing.
+ * values. While Redis cannot be written to or read, `tidings_redis_up` is 0, and all others except `tidings_degraded` are
+ * missing.
  */
 @Injectable()
 export class StateMetrics {
@@ -165,7 +166,10 @@ interface InstallationGauges {
 
 function installationGauges(metrics: PromMetrics): InstallationGauges {
   return {
-    redisUp: metrics.gauge('tidings_redis_up', '1 if Redis accepts writes, else 0.'),
+    redisUp: metrics.gauge(
+      'tidings_redis_up',
+      '1 if this gateway can write to Redis and can read the data of these metrics in time, else 0.',
+    ),
     degraded: metrics.gauge(
       'tidings_degraded',
       '1 if the installation is degraded for the reason in the label `reason`, else 0. `/health/ready` shows why the installation is degraded, with remedies.',
@@ -236,7 +240,7 @@ function accountGauges(metrics: PromMetrics) {
     ]),
     oldestDue: gauge(
       'tidings_oldest_due_delivery_seconds',
-      'Time since the most overdue delivery became due for an attempt.',
+      'Longest time for which a delivery could have been attempted: since it became due, or since the rate limit or pause of its webhook allows a request, whichever is later.',
     ),
     oldestWaiting: gauge(
       'tidings_oldest_waiting_event_seconds',

@@ -27,7 +27,7 @@ class DetectionDelayView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of messages without a usable timestamp. `count` includes the messages that `estimated` counts. The detection delay of a message without a usable timestamp is estimated from the time between two reads of its contact.',
+      'Number of the messages of `count` whose detection delay was estimated from the time between two reads of their contact, because it could not be computed from a timestamp. For example, the timestamp is missing, or is more than a minute ahead of the clock of the messaging service.',
   })
   estimated!: number;
 
@@ -121,7 +121,13 @@ export class PollerStatusView {
   })
   state!: 'ok' | 'suspect';
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true }) suspectSince!: string | null;
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'Time since which `state` has been `suspect`. Null if `state` is `ok`.',
+  })
+  suspectSince!: string | null;
   @ApiProperty({ type: 'integer', description: 'Number of contacts that Tidings polls.' }) contacts!: number;
   @ApiProperty({ type: 'integer', description: 'Number of contacts that are due to be polled now.' })
   due!: number;
@@ -157,7 +163,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of messages that could not be read, each counted once: those that could not be parsed, and those that were skipped.',
+      'Number of messages that could not be parsed or that were skipped. A message is not counted again when it is read again. At most about 20 messages of a contact are counted, and several skipped messages of a contact may count once.',
   })
   unreadable!: number;
 

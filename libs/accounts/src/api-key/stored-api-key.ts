@@ -3,7 +3,10 @@ import type { Scope } from './api-key.js';
 
 /** An API key as the API shows it: all fields except the key's text. */
 export interface ApiKey {
-  /** Id of the API key, in the form `key_…`. The id does not reveal the key. */
+  /**
+   * Id of the API key: `environment` for the key that the environment variable `API_KEY` defines, otherwise in the form
+   * `key_…`. The id does not reveal the text of the key.
+   */
   id: string;
   account: string;
   name: string;

@@ -38,7 +38,7 @@ import {
 } from './redis-feed-scripts.js';
 
 /** Number of messages to request per HSCAN when all message snapshots of a contact are read. */
-const KNOWN_A_SCAN = 1_000;
+const MESSAGES_PER_SCAN = 1_000;
 
 /** Implements {@link FeedStore} with Redis. */
 export class RedisFeedStore implements FeedStore {
@@ -146,7 +146,7 @@ export class RedisFeedStore implements FeedStore {
   async allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>> {
     const known = new Map<string, KnownMessage>();
     const key = this.messagesKey(account, contactId);
-    for await (const [id, packed] of fieldsOfRedisHash(this.redis, key, KNOWN_A_SCAN))
+    for await (const [id, packed] of fieldsOfRedisHash(this.redis, key, MESSAGES_PER_SCAN))
       known.set(unpackId(id), unpackKnownMessage(packed));
     return known;
   }

@@ -36,11 +36,11 @@ function timeOf(text: Buffer | undefined): number | undefined {
 
 /** Keys of the Redis hashes that say which contacts a phone number may belong to. */
 export interface ContactsByPhoneNumberKeys {
-  /** Maps a phone number to its most likely contact. */
+  /** Key of the hash from a phone number to the id of the contact that it most likely belongs to. */
   numbers: string;
   /**
-   * Maps a phone number to the ids of all other contacts that it may belong to: a JSON array, most likely
-   * first.
+   * Key of the hash from a phone number to the ids of all other contacts that it may belong to: a JSON array, the most
+   * likely contact first.
    */
   otherNumbers: string;
 }

@@ -213,7 +213,7 @@ describe('a read of the newest messages', () => {
     },
   );
 
-  it('continues after a page that ends in a known message if messages are misplaced, until it has found more known messages than can precede a new message', async () => {
+  it('in a list with misplaced messages does not stop at a page that ends in a known message, but continues until it has found more known messages than the number of positions by which a message may be misplaced', async () => {
     const pages = contact('newestFirst', 75, 20);
     pages.all.splice(54, 0, ...pages.all.splice(55, 1));
     expect(pages.page(1).items.at(-1)?.id).toBe('m55');

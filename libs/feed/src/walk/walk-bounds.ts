@@ -5,7 +5,10 @@
 export const MAX_PAGES_PER_DIRECTION = 50;
 /** Max number of times that pages are read again because new messages appeared on them during the read. */
 export const MAX_LIST_RECHECKS = 5;
-/** A read stops after this number of consecutive pages without a readable message. */
+/**
+ * A read stops after this number of consecutive pages without a readable message. Exception: a read of the end of an
+ * oldest-first list stops at the first such page.
+ */
 export const MAX_CONSECUTIVE_UNREADABLE_PAGES = 5;
 /**
  * If a page after the first one cannot be read, the whole read fails, and its messages emit no events. After this

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it, jest } from '@jest/globals';
 import { ConfigurationError } from '../environment/configuration-error.js';
-import { toListenError, runUntilStopSignal, type StartContext } from './process-lifecycle.js';
+import { explainListenError, runUntilStopSignal, type StartContext } from './process-lifecycle.js';
 
 /** A process handle that only records its calls. */
 class FakeProcess extends EventEmitter {
@@ -127,7 +127,8 @@ describe('A Tidings process', () => {
 
 describe('The error of a process that cannot listen on its address', () => {
   const address = { host: '::1', port: 3000, hostVariable: 'HOST', portVariable: 'PORT' };
-  const fault = (code: string): unknown => toListenError(Object.assign(new Error(code), { code }), address);
+  const fault = (code: string): unknown =>
+    explainListenError(Object.assign(new Error(code), { code }), address);
 
   it('names the address that is in use and the variable to change', () => {
     expect(fault('EADDRINUSE')).toEqual(

@@ -173,7 +173,7 @@ export interface ListenAddress {
  * permission for it, returns a {@link ConfigurationError} that says which variable to change. Otherwise returns the
  * error itself.
  */
-export function toListenError(error: unknown, address: ListenAddress): unknown {
+export function explainListenError(error: unknown, address: ListenAddress): unknown {
   const { host, port, hostVariable, portVariable } = address;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const listenAddress = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

@@ -316,7 +316,7 @@ describe('a send that several messages match equally well', () => {
     expect([matches.length, open.length]).toEqual([0, 1]);
   });
 
-  it('is returned as undecided, together with the messages that match no other send and were not sent long after the POST', () => {
+  it('is returned as undecided, together with the messages that were assigned to no other send and were not sent long after the POST', () => {
     const waiting = [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })];
     const shown = [at('m1', 1), at('m2', 2), at('m3', 3), at('m4', 60)];
     const [only, ...more] = matchMessagesToSends(shown, waiting, 0).undecided;

@@ -35,11 +35,14 @@ const ABORT_GRACE_MS = 3_000;
 /** A claim and the attempts of its deliveries. */
 type StartedClaim = ClaimResult & StartedAttempts;
 
-/** A running claim of all due deliveries of one endpoint. */
+/** A running loop that claims the due deliveries of one endpoint and starts their attempts. */
 interface WorkRun {
-  /** Resolves when the claim has ended. */
+  /**
+   * Resolves when all due deliveries that this process may claim now are claimed and their attempts have started.
+   * Rejects if the store fails.
+   */
   done: Promise<void>;
-  /** The claim that begins after this one, if {@link DeliveryRunner.work} was called during this claim. */
+  /** The loop that begins after this one, if {@link DeliveryRunner.work} was called during this loop. */
   next?: Promise<void>;
 }
 

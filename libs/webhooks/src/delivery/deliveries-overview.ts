@@ -24,8 +24,9 @@ export interface DeliveriesOverview {
    */
   failing: { endpointId: string; since: string }[];
   /**
-   * For how long the longest-waiting due delivery could already have been attempted, in milliseconds. Time in which
-   * the rate limit or a pause of its endpoint prevents an attempt does not count. 0 if no delivery is due.
+   * Time since a delivery could be attempted, in milliseconds: since it became due, or since the rate limit or pause of
+   * its endpoint allows a request, whichever is later. The longest such time over all endpoints; 0 if no delivery can be
+   * attempted now.
    */
   oldestDueMs: number;
   /**

@@ -9,8 +9,8 @@
 -- @field count          Number of endpoints.
 -- @field disabled       Number of disabled endpoints.
 -- @field due            Number of endpoints with due deliveries.
--- @field oldest_due_ms  Time for which the longest-waiting due delivery could have been attempted, in ms.
---                       A delivery cannot be attempted during a pause of its endpoint or above its rate limit.
+-- @field oldest_due_ms  Longest time, over all endpoints, since a delivery could be attempted, in ms: since it became
+--                       due, or since the rate limit or pause of its endpoint allows a request, whichever is later.
 -- @field oldest_waiting_ms  Age of the oldest event that waits for room in the backlog of an enabled endpoint, in ms.
 -- @field disabled_by_failure  Number of endpoints that Tidings disabled.
 -- @fields failing       For each endpoint whose last attempt failed, longest failing first: id, and time of the first
