@@ -5,15 +5,21 @@ export type ProblemCode = Problem['code'];
 
 /** Thrown if the gateway answers a request with an error. */
 export class TidingsError extends Error {
-  /** Machine-readable error code. The code is `unexpected` if the answer did not come from a Tidings gateway. */
+  /**
+   * Machine-readable error code. The code is `unexpected` if the answer contains no error code, for example because
+   * it came from a proxy.
+   */
   readonly code: ProblemCode | 'unexpected';
   /** HTTP status of the answer. */
   readonly status: number;
-  /** Id of the request in the logs of the gateway, if the gateway sent one. */
+  /** Id of the request in the logs of the gateway. Undefined if the answer contains no id. */
   readonly requestId: string | undefined;
   /** The invalid fields of the request, each with the reason. Empty if the error is not about individual fields. */
   readonly fields: readonly FieldError[];
-  /** Time that the gateway asks the client to wait before a retry, in milliseconds. */
+  /**
+   * Time that the gateway asks the client to wait before a retry, in milliseconds. Undefined if the answer does not
+   * say this time in a header `Retry-After`.
+   */
   readonly retryAfterMs: number | undefined;
   /** Idempotency key of the send that failed; see {@link TidingsConnectionError.idempotencyKey}. */
   idempotencyKey?: string;
@@ -37,7 +43,8 @@ export class TidingsError extends Error {
 
 /**
  * Thrown if a request gets no usable answer: the gateway cannot be reached, does not answer in time, or its answer is
- * incomplete or unreadable. `cause` says why.
+ * incomplete or unreadable. Also thrown if another service has answered instead of the gateway, or if `Tidings.send`
+ * is aborted. The message says why; `cause` is the underlying error, if there is one.
  */
 export class TidingsConnectionError extends Error {
   /**

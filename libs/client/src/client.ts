@@ -91,18 +91,18 @@ const MAX_REPEATED_PAGES = 2;
 /** Fields of the messaging service's reply that may contain the list of contacts, in the order of preference. */
 const LIST_NAMES = ['contacts', 'data', 'items', 'results'];
 
-/** Limits on how long {@link Tidings.waitFor} reads a send. */
+/** Limits on how long {@link Tidings.waitFor} waits for a send and reads it. */
 interface ReadLimits {
   timeoutMs: number;
-  /** End of the time to wait, as returned by `performance.now()`. */
+  /** End of `timeoutMs`, in milliseconds on the clock of `performance.now()`. */
   deadline: number;
-  /** Ends each read if the caller aborts, or if the time to wait and {@link LAST_READ_MS} have passed. */
+  /** Aborts the reads when the caller aborts, or when `timeoutMs` and then {@link LAST_READ_MS} have passed. */
   limit: AbortSignal;
   /** The caller's signal. */
   signal: AbortSignal | undefined;
 }
 
-/** Thrown if a send does not reach the awaited status. */
+/** Thrown by {@link Tidings.waitFor} if the send does not reach the awaited status. */
 export class SendStatusNotReachedError extends Error {
   constructor(
     /** The send as {@link Tidings.waitFor} last read it. */
@@ -117,7 +117,8 @@ export class SendStatusNotReachedError extends Error {
 
 /**
  * A client of the Tidings gateway. Failed calls are retried where that is safe: reads, sends (which have an
- * idempotency key), and every call that the gateway rejects with status 429.
+ * idempotency key), and every call that the gateway rejects with status 429. If the gateway asks for a wait of more
+ * than 60 seconds, a call is not retried.
  *
  * @example
  * ```ts
@@ -134,7 +135,7 @@ export class Tidings {
   }
 
   /**
-   * Sends a text or a file. When the promise resolves, the gateway has stored the send and will relay it.
+   * Sends a text, a file or both. When the promise resolves, the gateway has stored the send and will relay it.
    *
    * @example
    * ```ts
@@ -213,10 +214,13 @@ export class Tidings {
 
   /**
    * Waits until a send has reached the given status, or a later one in the order `accepted`, `sent`,
-   * `delivered`, `read`. The wait continues while the gateway cannot be reached.
-   * @throws {SendStatusNotReachedError} if the send ends in another status, or after `timeoutMs`
-   * @throws {TidingsError | TidingsConnectionError} if the gateway rejects the request, or if the send could not be
-   * read even once within `timeoutMs`
+   * `delivered`, `read`. The wait continues while the gateway cannot be reached, or answers with one of the statuses
+   * 429, 500, 502, 503 and 504.
+   * @throws {SendStatusNotReachedError} if the send gets the status `failed`, `expired`, `cancelled` or `unknown`, or
+   * after `timeoutMs`
+   * @throws {TidingsError | TidingsConnectionError} if the gateway answers with another error status, or if the send
+   * could not be read even once within `timeoutMs`
+   * @throws the reason of `signal` if the signal is aborted
    */
   async waitFor(
     { id }: Pick<Send, 'id'>,
@@ -273,7 +277,8 @@ export class Tidings {
   /**
    * Iterates over the messages of a contact, in the order in which the messaging service lists them. Pages are read
    * as they are needed. The page limit is 20, the documented default, because the service may refuse a higher limit.
-   * Elements that are no objects are left out; two pages in a row without an object end the iteration.
+   * Elements that are no objects, and messages that were also on the previous page, are left out. The iteration ends
+   * at an empty page, or after two pages in a row of which everything was left out.
    */
   async *messages(contactId: string, { signal }: CallOptions = {}): AsyncGenerator<Message, void, void> {
     const path = `/v1/contacts/${encodeURIComponent(contactId)}/messages`;
@@ -285,8 +290,8 @@ export class Tidings {
       if (messages.length === 0) return;
       // New messages may have moved messages of the previous page to this one.
       const others = messages.filter((one) => isObject(one) && !before.has(one.id));
-      // The list may have grown by a whole page. Two repeated pages show that the service ignores page numbers, or
-      // returns the last page again and again.
+      // One repeated page is not the end: the list may have grown by a whole page. Two repeated pages show that the
+      // service ignores page numbers, or returns the last page again and again.
       repeats = others.length === 0 ? repeats + 1 : 0;
       if (repeats === MAX_REPEATED_PAGES) return;
       yield* others;
@@ -315,7 +320,8 @@ export class Tidings {
   }
 
   /**
-   * Iterates over the deliveries of all webhooks, newest first. Pages are read as they are needed.
+   * Iterates over the deliveries of all webhooks, or over those that the filter selects, newest first. Pages are read
+   * as they are needed.
    *
    * @example
    * ```ts
@@ -373,7 +379,8 @@ export function newIdempotencyKey(): string {
 
 /**
  * Returns the list of contacts. With `CONTACTS_SHAPE=upstream`, the gateway passes on the messaging service's reply.
- * The reply may be the list itself, or contain the list in one of {@link LIST_NAMES} or one object deeper.
+ * The reply may be the list itself, or contain the list in one of the fields {@link LIST_NAMES}, or contain in such a
+ * field an object whose field `contacts` is the list.
  * @throws {Error} if there is no list
  */
 function contactsIn(reply: unknown): readonly Contact[] {

@@ -22,7 +22,8 @@ export interface EventOptions {
   contactId?: string | undefined;
   /**
    * Called with each notification `conversation.updated` or `send.updated`. The gateway sends these notifications
-   * only if `types` contains their types. The iteration does not return notifications, because they have no cursor.
+   * only if `types` contains their types. `contactId`, `messageId` and `sendId` do not filter them. The iteration
+   * does not return notifications, because they have no cursor.
    */
   onLiveChange?: ((change: LiveChange) => void) | undefined;
   /**
@@ -30,7 +31,7 @@ export interface EventOptions {
    * no connection is open.
    */
   onConnect?: (() => void) | undefined;
-  /** Called each time a connection is lost or cannot be opened, before the next attempt. */
+  /** Called each time a connection ends or cannot be opened, before the next attempt. */
   onDisconnect?: (() => void) | undefined;
   /** If set, the stream returns only `message.*` events of this message. */
   messageId?: string | undefined;
@@ -62,7 +63,10 @@ export interface SendUpdate {
  * after every 15 seconds without an event.
  */
 const SILENCE_MS = 45_000;
-/** If a connection lasted at least this long, in milliseconds, its end resets the number of successive failures. */
+/**
+ * If a connection ends or fails at least this long after it was requested, in milliseconds, the number of successive
+ * failures is reset.
+ */
 const LASTING_MS = 15_000;
 /** Maximum length of one event on the stream, in characters. */
 const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
@@ -101,11 +105,11 @@ export class EventStream implements AsyncIterable<Event> {
 
   /**
    * Position that the iteration has reached: after the last event that it returned, even while the caller still
-   * handles the event. Pass it as `after` to another stream to continue there. Undefined if `after` was not set and
-   * the gateway has not yet sent an event or a position.
+   * handles the event. Pass it as `after` to another stream to continue there. Until the gateway has sent an event or
+   * a position, the cursor is the option `after`, or undefined if `after` was not set.
    *
-   * With {@link EventOptions.types}, the cursor also moves without an event. Then store the cursor at intervals as
-   * well, but not while an event is handled.
+   * With a filter, such as {@link EventOptions.types}, the cursor also moves without an event. Then store the cursor
+   * at intervals as well, but not while an event is handled.
    */
   get cursor(): string | undefined {
     return this.last;
@@ -135,8 +139,8 @@ export class EventStream implements AsyncIterable<Event> {
           this.last = id;
           if (data !== undefined) yield data as Event;
         }
-        // The gateway closed the stream. If no event arrived on it, the client waits longer each time, because the
-        // gateway may close the next stream at once, too.
+        // The gateway closed the stream. If the stream was short and brought no event, the client waits longer each
+        // time, because the gateway may close the next stream at once, too.
         this.options.onDisconnect?.();
         if (hasLasted(startedAt)) failures = -1;
         const waitMs = Math.max(this.retryMs, failures < 0 ? 0 : backoffMs(failures));
@@ -212,7 +216,10 @@ export class EventStream implements AsyncIterable<Event> {
   }
 }
 
-/** Returns true if a connection lasted for {@link LASTING_MS}. */
+/**
+ * Returns true if a connection was requested at least {@link LASTING_MS} ago.
+ * @param startedAt `performance.now()` then
+ */
 function hasLasted(startedAt: number): boolean {
   return performance.now() - startedAt >= LASTING_MS;
 }
@@ -220,7 +227,7 @@ function hasLasted(startedAt: number): boolean {
 /**
  * One entry of the stream: an event in `data`, and the cursor after this event in `id`. If the gateway
  * reports only the position of the stream, `data` is undefined. A `conversation.updated` or `send.updated`
- * notification has no `id`. An entry may also set the wait before the next stream, in milliseconds.
+ * notification has no `id`. `retryMs` is the wait before the next stream, in milliseconds, if the entry sets it.
  */
 interface StreamEntry {
   id: string | undefined;
@@ -229,7 +236,7 @@ interface StreamEntry {
   retryMs: number | undefined;
 }
 
-/** Parses one block of server-sent events. Returns undefined for comments. */
+/** Parses one block of server-sent events. Returns undefined for a block without usable fields, such as a comment. */
 function parseBlock(block: string): StreamEntry | undefined {
   let [id, type]: (string | undefined)[] = [];
   let retryMs: number | undefined;

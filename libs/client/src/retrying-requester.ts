@@ -10,9 +10,15 @@ export interface ConnectionOptions {
   apiKey?: string | undefined;
   /** Headers of each request, for example `{ Authorization: 'Bearer …' }` for a token in a browser. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Time after which an attempt without an answer is aborted, in milliseconds. Default: 40,000; with a file, 300,000. */
+  /**
+   * Time after which an attempt without a complete answer is aborted, in milliseconds. On an event stream, the limit
+   * applies only to the beginning of the answer. Default: 40,000; with a file, 300,000.
+   */
   timeoutMs?: number;
-  /** Maximum number of retries of one request, in addition to its first attempt. Default: 4. */
+  /**
+   * Maximum number of retries of one request, in addition to its first attempt. Event streams reconnect without a
+   * limit. Default: 4.
+   */
   maxRetries?: number;
   /** Function to use instead of the global `fetch`. */
   fetch?: typeof fetch;
@@ -45,8 +51,9 @@ const DEFAULT_MAX_RETRIES = 4;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
 /**
- * Longest time that the client waits because of a header `Retry-After`, in milliseconds. If the gateway asks for more,
- * a request is not retried, and an event stream reconnects after this time.
+ * Longest time that the client waits because the gateway asks for it, in milliseconds: in a header `Retry-After`, or
+ * in the field `retry` of an event stream. If the gateway asks for more, a request is not retried, and an event
+ * stream reconnects after this time.
  */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
@@ -106,7 +113,8 @@ export class RetryingRequester {
   /**
    * Makes one attempt, and returns the answer before its body is read. The time limit does not apply to the
    * body of a successful answer, because that body may be endless.
-   * @throws the same errors as {@link json}
+   * @throws {TidingsError | TidingsConnectionError} if there is no successful answer, also if `signal` is aborted
+   * @throws {TypeError} if the request cannot be sent; nothing was sent then
    */
   async open(request: ClientRequest): Promise<Response> {
     const limit = this.timeLimitOf(request);
@@ -177,10 +185,10 @@ export class RetryingRequester {
 }
 
 /**
- * Checks headers before they are sent. The error of `fetch` would quote a secret, and look like a request without an
- * answer.
+ * Checks that headers can be sent. Without this check, the error of `fetch` could quote a secret, and would look like
+ * a request without an answer.
  * @param subject subject of the error message, for example `The API key`
- * @throws {TypeError}
+ * @throws {TypeError} if a header cannot be sent
  */
 export function assertHeaders(subject: string, headers: Readonly<Record<string, string>>): void {
   try {
@@ -192,7 +200,7 @@ export function assertHeaders(subject: string, headers: Readonly<Record<string, 
   }
 }
 
-/** Returns a value as JSON. @throws {TypeError} that does not quote the value */
+/** Returns a value as JSON. @throws {TypeError} if that is impossible; its message does not quote the value */
 export function jsonText(value: object): string {
   try {
     return JSON.stringify(value);
@@ -204,7 +212,10 @@ export function jsonText(value: object): string {
   }
 }
 
-/** Resolves after `ms` milliseconds. Rejects with the reason of the signal if the signal is aborted. */
+/**
+ * Resolves after `ms` milliseconds. If the signal is aborted, rejects with its reason, or with another error if the
+ * reason is not an Error.
+ */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const aborted = (): void => {
@@ -236,7 +247,10 @@ export function isTransientError(error: unknown): boolean {
   return error instanceof TidingsError && TRANSIENT_STATUSES.has(error.status);
 }
 
-/** Returns how long to wait before a retry, in milliseconds. `attempt` is 0 for the first retry. */
+/**
+ * Returns how long to wait before a retry, in milliseconds: a random time, see {@link FIRST_WAIT_MS}.
+ * @param attempt 0 for the first retry; -1 halves the wait of the first retry
+ */
 export function backoffMs(attempt: number): number {
   return Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS) * (0.5 + Math.random() / 2);
 }

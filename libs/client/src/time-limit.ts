@@ -1,19 +1,20 @@
-/** Longest delay that a JavaScript timer supports, in milliseconds. A timer with a longer delay ends after 1 ms. */
+/** Longest delay that a JavaScript timer supports, in milliseconds. A timer with a longer delay fires after 1 ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * An AbortSignal that aborts after a time limit, or as soon as another signal aborts. Unlike `AbortSignal.any`, it keeps
- * nothing in memory for as long as the other signal lives (nodejs/node#55351). Unlike `AbortSignal.timeout` inside
- * `AbortSignal.any`, its timer is not lost to the garbage collector (nodejs/node#57736).
+ * A time limit whose {@link signal} aborts after the limit, or as soon as another signal aborts. Unlike
+ * `AbortSignal.any`, a released time limit keeps nothing in memory while the other signal lives (nodejs/node#55351).
+ * Unlike `AbortSignal.timeout` inside `AbortSignal.any`, its timer is not lost to the garbage collector
+ * (nodejs/node#57736).
  */
 export class TimeLimit {
   private readonly controller = new AbortController();
   private readonly timer: ReturnType<typeof setTimeout>;
 
   /**
-   * @param ms time limit in milliseconds, at most about 25 days; a longer limit, such as `Infinity`, is shortened to this
+   * @param ms time limit in milliseconds; a limit of more than about 25 days, such as `Infinity`, is shortened to that
    * @param message message of the error with which the signal aborts after the time limit
-   * @param other the other signal
+   * @param other another signal; as soon as it aborts, {@link signal} aborts with the same reason
    */
   constructor(
     ms: number,
@@ -34,12 +35,12 @@ export class TimeLimit {
     return this.controller.signal;
   }
 
-  /** Ends the time limit. The signal still aborts when the other signal does. */
+  /** Cancels the time limit. {@link signal} still aborts when the other signal does. */
   clearTimer(): void {
     clearTimeout(this.timer);
   }
 
-  /** Must be called when the signal is no longer used. */
+  /** Stops the timer and no longer follows the other signal. Must be called when {@link signal} is no longer used. */
   release(): void {
     this.clearTimer();
     this.other?.removeEventListener('abort', this.follow);

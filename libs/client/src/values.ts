@@ -1,8 +1,8 @@
 import type { Event, Send } from './api-types.js';
 
 /**
- * Every status of a send: first the statuses of a send that succeeds, in their order, then the others. A missing or an
- * unknown status is a type error.
+ * Every status of a send: first the statuses of a send that succeeds, in their order, then the others. If a status is
+ * missing, or the API does not have it, TypeScript reports an error.
  */
 const IS_SEND_STATUS = {
   scheduled: true,
@@ -18,7 +18,7 @@ const IS_SEND_STATUS = {
   cancelled: true,
 } satisfies Record<Send['status'], true>;
 
-/** Every event type. A missing or an unknown type is a type error. */
+/** Every event type. If a type is missing, or the API does not have it, TypeScript reports an error. */
 const IS_EVENT_TYPE = {
   'message.received': true,
   'message.sent': true,

@@ -4,7 +4,10 @@ import type { Event } from './api-types.js';
 const DEFAULT_TOLERANCE_SECONDS = 300;
 const SECRET_PREFIX = 'whsec_';
 
-/** Thrown if a request is not a delivery of Tidings, or is too old. Answer such a request with status 401. */
+/**
+ * Thrown if a request cannot be verified as a delivery of Tidings: a header is missing or invalid, no signature is
+ * valid, or `webhook-timestamp` differs too much from the current time. Answer such a request with status 401.
+ */
 export class WebhookVerificationError extends Error {
   constructor(reason: string) {
     super(reason);
@@ -12,7 +15,7 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** Options of {@link verifyWebhook}. */
+/** Options of {@link verifyWebhook} and {@link verifyWebhookRequest}. */
 export interface VerificationOptions {
   /** Maximum difference between the time in the header `webhook-timestamp` and now, in seconds. Default: 300. */
   toleranceSeconds?: number;
@@ -98,8 +101,10 @@ export async function signWebhook(
 
 /**
  * Verifies a delivery on a server whose requests are `Request` objects of the Fetch API, such as Bun, Deno,
- * Hono or a Next.js route. Reads the body of the request.
+ * Hono or a Next.js route. Reads the body of the request, and returns the event of the delivery.
+ * @param secrets the signing secret of the webhook (`whsec_…`), or several secrets during a rotation
  * @throws {WebhookVerificationError}
+ * @throws {TypeError} if a secret does not have the form of a signing secret
  */
 export async function verifyWebhookRequest(
   request: Request,
