@@ -1,4 +1,4 @@
-/** Says that the status of a send has changed. The fields have the values after the change. */
+/** Says that a send was stored, or that its status has changed. The fields have the values after the change. */
 export interface SendStatusNotice {
   id: string;
   status: string;
@@ -18,7 +18,7 @@ export interface ChangeListener {
    * The conversation row with this id has changed. A row is what the list of conversations shows of one conversation.
    */
   rowChanged(id: string): void;
-  /** The status of a send has changed. */
+  /** A send was stored, or its status has changed. */
   sendChanged(notice: SendStatusNotice): void;
   /** The connection was interrupted, so changes may have been missed. */
   interrupted(): void;
@@ -31,7 +31,7 @@ export interface ChangeListener {
 export interface ConversationChanges {
   /**
    * Starts to report the changes of an account to a listener. Every change that happens after the returned promise
-   * has resolved is reported.
+   * has resolved is reported, unless the connection is interrupted: see {@link ChangeListener.interrupted}.
    * @returns a function that stops the reports; callers must call it exactly once
    */
   follow(account: string, listener: ChangeListener): Promise<() => void>;

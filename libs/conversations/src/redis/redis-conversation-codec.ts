@@ -2,13 +2,16 @@ import { comparePositions } from '../position.js';
 import type { Conversation, LastEntry } from '../row/conversation.js';
 
 /**
- * What a Lua script returns for a conversation row: the id; the time of the last activity; the part of the row that
- * is derived from messages, as JSON or ''; then pairs of a phone number and the part of the row that is derived from
- * the sends to this number, as JSON or ''.
+ * What a Lua script returns for a conversation row: the id; the time of the last activity, in milliseconds since 1970
+ * (0 without any activity); the part of the row that is derived from the contact's messages and fields, as JSON or
+ * ''; then pairs of a phone number and the part of the row that is derived from the sends to this number, as JSON or
+ * ''.
  */
 export type StoredRow = [id: string, lastActivity: string, row: string, ...sends: string[]];
 
-/** The part of a conversation row that is derived from messages (see `rowRedisKeys`). */
+/**
+ * The part of a conversation row that is derived from the contact's messages and fields (see `rows` in `RowKeys`).
+ */
 interface RowOfMessages {
   m?: [at: number, id: string, direction: 'i' | 'o' | 'n', preview: string];
   w?: [at: number, id: string, unread: number][];
@@ -18,7 +21,9 @@ interface RowOfMessages {
   v?: number;
 }
 
-/** The part of a conversation row that is derived from the sends to one of its phone numbers. */
+/**
+ * The part of a conversation row that is derived from the sends to one phone number (see `rowSends` in `RowKeys`).
+ */
 interface RowOfSends {
   p: number;
   f: number;

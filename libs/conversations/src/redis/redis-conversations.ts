@@ -14,8 +14,8 @@ const markEachSeenScript = LuaScript.from(import.meta.url, 'lua/mark-each-seen.l
 /** Limits of the work of one search. */
 export interface SearchLimits {
   /**
-   * A search uses the index of words only if at most this many conversation rows contain the rarest word of the
-   * search. Otherwise the search examines the rows with the latest activity.
+   * A search of all conversation rows uses the index of words only if at most this many rows contain the rarest word
+   * of the search, or the digits of the search. Otherwise the search examines the rows with the latest activity.
    */
   maxIndexed: number;
   /**
@@ -56,7 +56,7 @@ export class RedisConversations implements Conversations {
     return {
       conversations: await this.read(account, idsOf(page)),
       // The next page begins after the position that the last conversation of this page had during the search. The
-      // position may have changed since then.
+      // conversation may have moved in the list since then.
       next: found.length > limit ? page.at(-1) : undefined,
     };
   }
@@ -88,7 +88,8 @@ export class RedisConversations implements Conversations {
   }
 
   /**
-   * Returns the positions of the conversation rows that match a search, the newest first.
+   * Returns the positions of the conversation rows that match a search, the newest first: at most `limit` of the rows
+   * that the search examines (see {@link SearchLimits}).
    * @param among ids of the conversation rows to search; absent means all rows
    */
   private async positionsMatching(

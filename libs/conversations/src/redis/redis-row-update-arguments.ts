@@ -4,7 +4,8 @@ const KINDS = { inbound: 'in', outbound: 'out', other: 'other' } as const;
 
 /**
  * Returns the arguments of a script that includes `row-messages.lua`: the number of changes of the conversation row,
- * then for each change its kind, time in ms, message id, phone number, preview and send id.
+ * then for each change its kind, time in milliseconds since 1970, message id, phone number, preview and send id. A
+ * value that a change does not have is 0 or ''.
  */
 export function rowUpdateLuaArguments({ entries }: Pick<RowUpdate, 'entries'>): (string | number)[] {
   return [entries.length, ...entries.flatMap(argumentsOfEntry)];

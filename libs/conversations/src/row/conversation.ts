@@ -5,17 +5,24 @@ export interface Conversation {
   contactId: string | undefined;
   /** Phone numbers in E.164 form, the most recently used first. */
   phoneNumbers: readonly string[];
-  /** Phone number whose conversation this conversation replaced when the contact became known. */
+  /**
+   * Phone number whose conversation this one replaced when the contact became known. Undefined if it replaced none.
+   */
   replaces: string | undefined;
-  /** The last message, or the last send that has no message yet, whichever is newer. */
+  /**
+   * The last message, or the last send that has no message yet, whichever is newer. Undefined if there is neither.
+   */
   last: LastEntry | undefined;
-  /** The last message, even if {@link last} is a send. */
+  /** The last message, even if {@link last} is a send. Undefined if there is no message. */
   lastMessage: LastEntry | undefined;
   /** Time of the last message or send, in milliseconds since 1970. Undefined if there was none. */
   lastActivityAt: number | undefined;
   /** Number of unread messages, at most 100. */
   unreadCount: number;
-  /** Time of the first inbound message after the last outbound message, in milliseconds since 1970. */
+  /**
+   * Time of the first inbound message after the last outbound message, in milliseconds since 1970. Undefined if there
+   * is no such message.
+   */
   waitingSince: number | undefined;
   pendingSends: number;
   failedSends: number;
@@ -52,7 +59,10 @@ export interface Conversations {
   /** Returns a page of conversations, the newest first. */
   list(account: string, limit: number, after?: ListPosition): Promise<ConversationPage>;
 
-  /** Returns a page of the conversations that match a query, the newest first. */
+  /**
+   * Returns a page of the conversations that match a query, the newest first. The number of conversations that a
+   * search examines is limited: of too many, those with the latest activity are examined.
+   */
   search(account: string, query: string, limit: number, after?: ListPosition): Promise<ConversationPage>;
 
   /**
@@ -68,15 +78,15 @@ export interface Conversations {
   ): Promise<ConversationPage>;
 
   /**
-   * Returns the conversations with these ids, in the order of the ids. An unknown id is left out. If an id is the
-   * phone number of a contact, the contact's conversation is returned.
+   * Returns the conversations with these ids, in the order of the ids, each only once. An unknown id is left out. If
+   * an id is the phone number of a contact, the contact's conversation is returned.
    */
   read(account: string, ids: readonly string[]): Promise<Conversation[]>;
 
   /**
    * Marks a message, and all inbound messages before it, as seen. Later messages that are already seen stay seen.
    * @returns false if the conversation does not exist, or if its row does not contain the message: a row contains
-   * only the last message, the last outbound message, and the unanswered inbound messages
+   * only the last message, the last outbound message, and at most 101 unanswered inbound messages
    */
   markSeen(account: string, id: string, messageId: string): Promise<boolean>;
 
@@ -87,8 +97,8 @@ export interface Conversations {
   markEachSeen(account: string, id: string, messageIds: readonly string[]): Promise<void>;
 
   /**
-   * Returns the revision of the latest change of any conversation row of the account. The removal of a row is also a
-   * change.
+   * Returns the revision of the latest change of any conversation row of the account, or 0 if there was none. The
+   * removal of a row is also a change.
    */
   revision(account: string): Promise<number>;
 
@@ -96,7 +106,10 @@ export interface Conversations {
   countRows(account: string): Promise<number>;
 }
 
-/** Returns an empty conversation, for a phone number that no longer has a conversation row. */
+/**
+ * Returns an empty conversation, for a phone number that no longer has a conversation row.
+ * @param revision revision of the latest change of any conversation row of the account
+ */
 export function emptyConversation(phoneNumber: string, revision: number): Conversation {
   return {
     ...{ id: phoneNumber, contactId: undefined, phoneNumbers: [phoneNumber], replaces: undefined, revision },

@@ -1,7 +1,7 @@
 /** Maximum number of characters (Unicode code points) of a preview. */
 const MAX_PREVIEW_LENGTH = 280;
 
-/** Returns the beginning of a text, for the list of conversations. No character is cut in two. */
+/** Returns the first {@link MAX_PREVIEW_LENGTH} characters of a text, for the list of conversations. */
 export function previewOf(text: string): string {
   if (text.length <= MAX_PREVIEW_LENGTH) return text;
   // A character has at most two UTF-16 units, so twice as many units contain the whole preview.

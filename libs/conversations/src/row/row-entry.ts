@@ -4,7 +4,8 @@ export interface RowMessage {
   direction: 'inbound' | 'outbound' | 'other';
   /**
    * Timestamp of the message, converted to Redis' clock, in milliseconds since 1970. A timestamp that is later than
-   * the time at which the message was read is replaced by the time of the read.
+   * the time at which the message was read is replaced by the time of the read. Without a timestamp, the time of the
+   * read if the message is new, otherwise 0.
    */
   at: number;
   /** Phone number of the contact in this message, in E.164 form. Absent if the message contains no phone number. */
@@ -13,7 +14,7 @@ export interface RowMessage {
   preview?: string;
   /** True if the message counts as unread: it is inbound and new, and no baseline contained it. */
   isUnread?: boolean;
-  /** Id of the send that the message belongs to. */
+  /** Id of the send that the message belongs to. Absent if no such send is known. */
   sendId?: string;
 }
 
@@ -32,7 +33,7 @@ export type RowEntry =
   | { kind: 'bound'; sendId: string; phoneNumber: string }
   /**
    * A new baseline of the contact begins: the conversation row drops its last message and its last outbound message.
-   * Unread messages stay in the row until all pages of the contact's messages have been read.
+   * Unanswered inbound messages stay in the row until all pages of the contact's messages have been read.
    */
   | { kind: 'reset' }
   /**

@@ -6,11 +6,11 @@ const MAX_WAITING = 101;
 
 /**
  * Collects from all messages of a contact what the contact's conversation row needs: the last message, the last
- * outbound message, and the inbound messages after the last outbound message. Messages may be added in any order, but
- * each only once.
+ * outbound message, and at most {@link MAX_WAITING} inbound messages after the last outbound message. Messages may be
+ * added in any order, but each only once.
  */
 export class RowMessageCollector {
-  /** The newest of the messages that were added. */
+  /** The newest of the messages that were added. Undefined if none was added. */
   last: RowMessage | undefined;
   private lastOutbound: RowMessage | undefined;
   private waiting: RowMessage[] = [];

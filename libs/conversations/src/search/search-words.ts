@@ -10,7 +10,7 @@ const URL_OR_TIME = /^[a-z][a-z0-9+.-]*:\/\/|^\d{4}-\d\d-\d\dT/i;
 
 /**
  * Returns the search words of a contact: the words in its text fields, and in the texts of lists and objects that are
- * nested up to two levels deep. The id, URLs and times are left out.
+ * nested up to two levels deep. The id, URLs and times are left out. Returns at most {@link MAX_WORDS} words.
  */
 export function searchWordsOfContact(contact: Readonly<Record<string, unknown>>): string[] {
   const texts = Object.entries(contact).flatMap(([name, value]) => (name === 'id' ? [] : textsIn(value, 2)));
@@ -45,7 +45,7 @@ export interface SearchTerms {
   digits?: string;
 }
 
-/** Matches a query that is treated as part of a phone number. */
+/** Matches a query that is treated as part of a phone number if it also contains a digit. */
 const NUMBER_PART = /^[+(\d][\d\s().\-/]*$/;
 
 /** Returns what a query of a user looks for: a part of a phone number, or the beginnings of words. */
