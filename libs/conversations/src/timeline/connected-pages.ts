@@ -37,7 +37,10 @@ export interface MessagesWithoutGap {
    * than this position. Undefined if {@link messages} reaches to the oldest message of the list.
    */
   edge: Position | undefined;
-  /** The oldest of the pages that {@link joinPagesWithoutGap} used. Undefined if it used none. */
+  /**
+   * The oldest of the pages that {@link joinPagesWithoutGap} combined. Undefined if the pages that were read do not
+   * reach the position at which the wanted messages begin.
+   */
   last: PlacedPage | undefined;
 }
 

@@ -64,7 +64,7 @@ export interface WalkResult extends Pick<MessagesWithoutGap, 'messages' | 'edge'
   /**
    * Returns the index in upstream's list at which the walk for the next page of the timeline starts. The index is an
    * estimate: the message at this index is probably a little newer than `position`.
-   * @param position where the next page of the timeline begins
+   * @param position where the next page of the timeline begins; undefined if the walk did not find that out
    */
   indexBefore(position: Position | undefined): number;
 }
@@ -305,6 +305,7 @@ class OrderedWalk {
   /**
    * Lowers the page limit, and discards the pages that were read so far. The indexes of their messages were
    * calculated from the higher limit, so they are wrong.
+   * @throws {CannotReadInTimeOrderError} if the new limit is below {@link MIN_PAGE_LIMIT}
    */
   private learnMaxLimit(maxLimit: number): void {
     if (maxLimit < MIN_PAGE_LIMIT) throw new CannotReadInTimeOrderError();
@@ -346,8 +347,8 @@ class OrderedWalk {
   }
 
   /**
-   * Notes that two pages share no message although they are neighbours in upstream's list, because one of them
-   * contains unreadable elements.
+   * Called if two pages share no message. If they are neighbours in upstream's list nevertheless, and one of them
+   * contains unreadable elements, notes them in {@link unjoined}.
    */
   private noteUnreadable(newer: RequestedPage, page: RequestedPage): void {
     if (this.fixedSize !== undefined || this.unjoined !== undefined || page.next !== undefined) return;

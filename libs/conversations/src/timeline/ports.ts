@@ -7,7 +7,7 @@ export interface TimelineConversation {
   contactId: string | undefined;
   /** Phone numbers of the conversation in E.164 format. The phone number of the last message comes first. */
   phoneNumbers: readonly string[];
-  /** The last message, as the list of conversations shows it. */
+  /** The last message, as the list of conversations shows it. Undefined if there is no message. */
   last:
     | { id: string; at: number; direction: 'inbound' | 'outbound' | 'other'; preview: string | null }
     | undefined;
@@ -119,9 +119,11 @@ export interface TimelineSend<S> {
   phoneNumber: string;
   createdAt: number;
   sendAt?: number;
-  /** The message that was bound to the send first. */
+  /** The message that was bound to the send first. Absent until a message is bound. */
   message?: { contactId: string; messageId: string };
-  /** When the message was bound to the send, by Redis' clock. Absent in data of earlier builds. */
+  /**
+   * When {@link message} was bound to the send, by Redis' clock. Absent until then, and in data of earlier builds.
+   */
   boundAt?: number;
   /** The send as callers see it. */
   shown: S;
@@ -139,7 +141,10 @@ export interface SendsPage<S> {
  * Only sends that were created within a few seconds of each other may be numbered in a different order.
  */
 export interface TimelineSends<S> {
-  /** Returns at most `limit` sends to a recipient: those with the highest serial numbers below `before`. */
+  /**
+   * Returns at most `limit` sends to a recipient: those with the highest serial numbers below `before`, or with the
+   * highest serial numbers of all if `before` is undefined.
+   */
   sendsTo(
     account: string,
     phoneNumber: string,
@@ -151,7 +156,9 @@ export interface TimelineSends<S> {
    * status.
    */
   pendingTo(account: string, phoneNumber: string, limit: number): Promise<readonly TimelineSend<S>[]>;
-  /** Returns the ids of the sends that these messages belong to, by message id. */
+  /**
+   * Returns the ids of the sends that these messages belong to, by message id. Messages without a send are left out.
+   */
   sendIdsOf(
     account: string,
     contactId: string,
@@ -169,8 +176,8 @@ export interface TimelineEvents {
   /** Returns a cursor positioned after the newest event. */
   end(account: string): Promise<string>;
   /**
-   * Reads the events after a cursor. Returns the changes of a contact's messages from these events, oldest first.
-   * Returns undefined if the cursor is too old or there are too many events.
+   * Reads the events after a cursor. Returns the changes of a contact's messages from these events, oldest first, and
+   * the cursor after these events. Returns undefined if the cursor is too old or there are too many events.
    */
   changesSince(
     account: string,

@@ -13,7 +13,7 @@ export type SendPlacement =
   | { kind: 'send'; position: Position }
   /** The message of the send is shown instead of the send, at the position of the send. */
   | { kind: 'messageAtSend'; position: Position; message: TimelineMessage }
-  /** The send is not shown. Its message, if any, is shown at the message's own position. */
+  /** The send is not shown. Its message, if it exists and is not deleted, is shown at the message's own position. */
   | { kind: 'none' };
 
 /** What decides how sends appear in a timeline. */
@@ -27,7 +27,7 @@ export interface PlacementContext {
    * yet.
    */
   committed: (message: { contactId: string; messageId: string }) => CommittedMessageState | undefined;
-  /** Messages of the contact that were read for this page, by id. */
+  /** Committed messages of the contact that were read for this page and are not deleted, by id. */
   messages: ReadonlyMap<string, TimelineMessage>;
 }
 

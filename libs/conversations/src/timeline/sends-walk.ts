@@ -48,7 +48,10 @@ export interface SendsFound<S> {
   serialNumberAbove(position: Position): number | undefined;
 }
 
-/** Reads the sends to a conversation's phone numbers, the newest first. */
+/**
+ * Reads the sends to a conversation's phone numbers, the newest first. If `from` is absent or later than `startedAt`,
+ * also reads the pending sends, because a scheduled send is shown at its `sendAt`.
+ */
 export async function readSendsOfConversation<S>(
   port: TimelineSends<S>,
   account: string,

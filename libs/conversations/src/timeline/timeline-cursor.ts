@@ -2,7 +2,7 @@ import type { Position } from '../position.js';
 
 /**
  * Where a page of a timeline begins, and what earlier requests found out about the lists of messages and sends. The
- * optional fields make some requests to upstream unnecessary.
+ * fields `index`, `fixedSize`, `maxLimit` and `sendsBefore` only make some requests unnecessary.
  */
 export interface TimelineCursor {
   /** The page contains entries older than this position. Absent for the page of the newest entries. */
@@ -20,7 +20,9 @@ export interface TimelineCursor {
   maxLimit?: number;
   /** Each send has a serial number. Sends older than {@link position} have serial numbers below `sendsBefore`. */
   sendsBefore?: number;
-  /** True if reading the list in order has failed. All messages are then read and sorted in memory. */
+  /**
+   * True if the list is unsorted, or reading it in order has failed. All messages are then read and sorted in memory.
+   */
   hasNoOrder?: true;
   /** Number of consecutive requests of the caller for which no message older than {@link position} was found. */
   attempts?: number;
@@ -55,7 +57,10 @@ export function formatTimelineCursor(cursor: TimelineCursor): string {
   return Buffer.from(JSON.stringify(fields)).toString('base64url');
 }
 
-/** Parses a text that {@link formatTimelineCursor} returned. Returns undefined for any other value. */
+/**
+ * Parses a text that {@link formatTimelineCursor} returned. Returns undefined for a value that does not have the form
+ * of such a text.
+ */
 export function parseTimelineCursor(value: unknown): TimelineCursor | undefined {
   if (typeof value !== 'string' || value.length > MAX_LENGTH || !/^[\w-]+$/.test(value)) return undefined;
   const fields = parseFields(value);

@@ -41,11 +41,13 @@ export interface MessagesFound {
   messages: readonly PlacedMessage[];
   /**
    * End of the range that was read: {@link messages} contains every message between the cursor's position and this
-   * position. Undefined if all older messages were read, or if {@link isUnavailable} is true.
+   * position. If no such range was read yet, `edge` is the cursor's position, or {@link TIMELINE_START} if the cursor
+   * has no position. Undefined if all older messages were read, or if {@link isUnavailable} is true.
    */
   edge: Position | undefined;
   /**
-   * Returns the optional fields of the next page's cursor. The argument is the position at which that page begins.
+   * Returns what this read found out about the list of messages, as fields of the next page's cursor. The argument is
+   * the position at which that page begins; undefined if that page begins at {@link TIMELINE_START}.
    */
   cursorFieldsAt: (position: Position | undefined) => Partial<TimelineCursor>;
   /** True if upstream's messages could not be read. */
@@ -57,7 +59,7 @@ export interface MessagesFound {
  */
 export const TIMELINE_START: Position = { at: Infinity };
 
-/** The result for a contact that has no messages. */
+/** The result for a conversation that has no contact, or whose contact the feed does not know. */
 export const NO_MESSAGES: MessagesFound = {
   messages: [],
   edge: undefined,
@@ -165,7 +167,8 @@ export class TimelineMessageReader {
 
   /**
    * Reads further pages of a contact's unsorted list of messages, as far as {@link MAX_REQUESTS_PER_TIMELINE_PAGE}
-   * allows. Returns the reader, which has all messages that were read so far.
+   * allows. Returns the reader, which has all messages that were read so far. If the events since the reading began
+   * can no longer be read, returns a new reader without messages.
    */
   private async advanced(call: Call, shape: ListShape): Promise<UnsortedMessageListReader> {
     const { account, contactId } = call;

@@ -56,8 +56,8 @@ export interface TimelinePage<S> {
    */
   after: string;
   /**
-   * True if upstream's messages could not be read. The page then has only sends and the preview of the last
-   * message.
+   * True if upstream's messages could not be read. The page then has only sends, and the first page also the preview
+   * of the last message.
    */
   isPartial: boolean;
 }
@@ -192,7 +192,7 @@ export class Timeline<S> {
     );
   }
 
-  /** Returns the sends in `sends` and the sends whose ids are in `sendIds`. */
+  /** Returns the sends in `sends`, and the stored sends whose ids are values of `sendIds`, by their ids. */
   private async withClaimed(
     account: string,
     sends: ReadonlyMap<string, TimelineSend<S>>,
@@ -205,8 +205,8 @@ export class Timeline<S> {
   }
 
   /**
-   * Returns a function that says whether the message of a send is committed, that is, stored with its events.
-   * For messages in `page.messages`, the answer is taken from `page.committed`.
+   * Returns a function that says what the contact's snapshot contains about the message of a send: see
+   * {@link PlacementContext.committed}. For messages in `page.messages`, the answer is taken from `page.committed`.
    */
   private async committedSends(
     account: string,

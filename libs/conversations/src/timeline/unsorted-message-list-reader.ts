@@ -34,7 +34,9 @@ export class MessageListTooLargeError extends Error {
 /** Reads all messages of a contact whose list is unsorted, over several calls, and keeps them in memory. */
 export class UnsortedMessageListReader {
   private readonly messages = new Map<string, TimelineMessage>();
-  /** Result of {@link newestFirst} for the present messages. Undefined if it was not computed yet. */
+  /**
+   * Last result of {@link newestFirst}. Undefined if the messages have changed since, or if there is no result yet.
+   */
   private sorted: readonly PlacedMessage[] | undefined;
   isComplete = false;
   /** True if there are too many messages to keep them in memory. */
@@ -44,7 +46,10 @@ export class UnsortedMessageListReader {
   private page = 1;
   private passes = 0;
   private fruitlessPasses = 0;
-  /** Number of messages of the contact's snapshot that were on none of the pages read so far. */
+  /**
+   * Number of messages of the contact's snapshot that had not been found when the last pass ended. `Infinity` before
+   * the end of the first pass.
+   */
   private missing = Infinity;
   private idsOfPass = new Set<string>();
   /** Number of elements on the pages that this pass has read. */
@@ -52,12 +57,12 @@ export class UnsortedMessageListReader {
   private end: Promise<void> = Promise.resolve();
 
   /**
-   * @param cursor end of the event log before the first page of messages is requested; {@link apply} applies the
-   * changes that later events report
+   * @param cursor cursor of the event log: the changes that events after it report have not been applied yet (see
+   * {@link apply}); at first, the end of the event log before the first page of messages is requested
    */
   constructor(public cursor: string) {}
 
-  /** Number of messages that were read so far. */
+  /** Number of messages that were read so far and are not deleted. */
   get size(): number {
     return this.messages.size;
   }
@@ -116,7 +121,10 @@ export class UnsortedMessageListReader {
     }
   }
 
-  /** Brings the messages up to date with the changes that events reported since the reading began. */
+  /**
+   * Brings the messages up to date with changes that events report.
+   * @throws {MessageListTooLargeError}
+   */
   apply(changes: readonly MessageChange[]): void {
     for (const change of changes) {
       if ('message' in change) this.put(change.message);
