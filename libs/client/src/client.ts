@@ -86,7 +86,7 @@ const MAX_CHECK_MS = 3_000;
 const LAST_READ_MS = 1_000;
 const PAGE = 100;
 const MESSAGES_PER_PAGE = 20;
-/** {@link Tidings.messages} ends after this number of successive pages whose messages were all on the previous page. */
+/** {@link Tidings.messages} ends after this many successive pages whose messages were all on the previous page. */
 const MAX_REPEATED_PAGES = 2;
 /** Fields of the messaging service's reply that may contain the list of contacts, in the order of preference. */
 const LIST_NAMES = ['contacts', 'data', 'items', 'results'];
@@ -142,8 +142,8 @@ export class Tidings {
    * const file = await openAsBlob('receipt.pdf', { type: 'application/pdf' });
    * await tidings.send({ phoneNumber, message: 'Your receipt' }, { file, fileName: 'receipt.pdf' });
    * ```
-   * @throws {TidingsError | TidingsConnectionError} also if `signal` is aborted, because the gateway may have stored the
-   * send
+   * @throws {TidingsError | TidingsConnectionError} also if `signal` is aborted, because the gateway may have stored
+   * the send
    * @throws {TypeError} if the idempotency key or a value of the send cannot be sent; nothing was sent then
    */
   async send(send: NewSend, options: SendOptions = {}): Promise<QueuedSend> {

@@ -118,8 +118,8 @@ export class EventStream implements AsyncIterable<Event> {
   /**
    * Iterates over the events. If the connection is interrupted, the iteration tries to open a new connection until
    * it succeeds.
-   * @throws {TidingsError} if the gateway rejects the request, for example with the code `cursor_expired`: events after
-   * the cursor are no longer kept, so the caller must read what it needs again
+   * @throws {TidingsError} if the gateway rejects the request, for example with the code `cursor_expired`: events
+   * after the cursor are no longer kept, so the caller must read what it needs again
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, void> {
     const { signal } = this.options;
@@ -130,7 +130,7 @@ export class EventStream implements AsyncIterable<Event> {
           // After an abort, further events that have already arrived are not returned.
           if (isAborted(signal)) return;
           this.retryMs = retryMs ?? this.retryMs;
-          // A position does not reset the failures: each stream begins with one, even a stream that is closed at once.
+          // A position does not reset the failures: each stream begins with a position, even if it is closed at once.
           if (data !== undefined) failures = -1;
           if (id === undefined) {
             if (data !== undefined) this.options.onLiveChange?.({ type, data } as LiveChange);

@@ -12,7 +12,7 @@ export class TimeLimit {
   private readonly timer: ReturnType<typeof setTimeout>;
 
   /**
-   * @param ms time limit in milliseconds; a limit of more than about 25 days, such as `Infinity`, is shortened to that
+   * @param ms time limit in milliseconds; a limit of more than about 25 days, such as `Infinity`, is reduced to that
    * @param message message of the error with which the signal aborts after the time limit
    * @param other another signal; as soon as it aborts, {@link signal} aborts with the same reason
    */

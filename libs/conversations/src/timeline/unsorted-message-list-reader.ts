@@ -67,7 +67,10 @@ export class UnsortedMessageListReader {
     return this.messages.size;
   }
 
-  /** Returns the messages that were read so far, the newest first. Sorts them only if they changed since the last call. */
+  /**
+   * Returns the messages that were read so far and are not deleted, the newest first. Sorts them only if they changed
+   * since the last call.
+   */
   newestFirst(): readonly PlacedMessage[] {
     this.sorted ??= Array.from(this.messages.values(), (message) => ({
       message,
