@@ -97,9 +97,9 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
     rounds: {
       [POLL_TASK_NAMES.due]: {
         run: async (account) => {
-          if (parts.poller.isLimitedByBudget(account)) return RECHECK_LIMITED_MS;
           const { dueInMs, due } = await survey.read(account);
           if (due === 0) return dueInMs;
+          if (due > MAX_LOCAL_READS && parts.poller.isLimitedByBudget(account)) return RECHECK_LIMITED_MS;
           // The poller checks itself whether the account is polled.
           const nextInMs =
             due <= MAX_LOCAL_READS ? await parts.poller.checkAndWait(account, MAX_LOCAL_WAIT_MS) : undefined;
