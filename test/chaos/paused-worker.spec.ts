@@ -147,7 +147,9 @@ it('a worker that is paused before its POST and resumed does not post the send i
 
 it('a worker that is paused before its POST, and resumed while another worker looks up the send, sends no duplicate, and the send is finished', async () => {
   const { texts, end } = await runWithPausedWorker({ SEND_CONFIRM_MEDIA_MS: '5000' }, ({ product }) =>
-    Promise.resolve(product.worker.output().includes('a process ended or hung while it posted a send; looking up')),
+    Promise.resolve(
+      product.worker.output().includes('a process ended or hung while it posted a send; looking up'),
+    ),
   );
   // The resumed worker releases the send. If its Redis connection was lost, the other workers end the send as
   // unknown.
