@@ -278,7 +278,8 @@ export class Tidings {
    * Iterates over the messages of a contact, in the order in which the messaging service lists them. Pages are read
    * as they are needed. The page limit is 20, the documented default, because the service may refuse a higher limit.
    * Elements that are no objects, and messages that were also on the previous page, are left out. The iteration ends
-   * at an empty page, or after two pages in a row of which everything was left out.
+   * at an empty page, at status 404 for a page after the first one, or after two pages in a row of which everything
+   * was left out.
    */
   async *messages(contactId: string, { signal }: CallOptions = {}): AsyncGenerator<Message, void, void> {
     const path = `/v1/contacts/${encodeURIComponent(contactId)}/messages`;
@@ -341,9 +342,9 @@ export class Tidings {
   }
 
   /**
-   * Calls any operation of the API and returns the JSON of its answer, or undefined if the answer is empty. A
-   * failed GET request is retried. Any other request is retried only after status 429, which means that the
-   * gateway has not executed the request.
+   * Calls any operation of the API and returns the JSON of its answer, or undefined if the answer is empty. A GET
+   * request is retried after a connection error and after the statuses 429, 500, 502, 503 and 504. Any other request
+   * is retried only after status 429, which means that the gateway has not executed the request.
    *
    * @example
    * ```ts

@@ -18,7 +18,7 @@ export interface EventOptions {
   /** Event types or patterns, for example `['message.*']`. By default, all types except `conversation.updated` and
    * `send.updated`. */
   types?: readonly string[] | undefined;
-  /** If set, the stream returns only events of this contact. */
+  /** If set, the stream returns only `message.*` and `contact.*` events of this contact. */
   contactId?: string | undefined;
   /**
    * Called with each notification `conversation.updated` or `send.updated`. The gateway sends these notifications

@@ -37,7 +37,7 @@ import { AccountsReply, AccountView, ChangeAccountDto, CreateAccountDto } from '
 export type DeletionConfirmer = Pick<FeedStore, 'confirmDeletions'>;
 
 const PERMISSIONS =
-  'An API key with the scope `admin` can see its own account. An API key of the account `default` with the scope `admin` can see, add, change and delete all accounts.';
+  'An API key with the scope `admin` can see its own account. An API key of the account `default` with the scope `admin` can see all accounts, add accounts, and change and delete all accounts except those from environment variables.';
 
 @ApiTags('Accounts')
 @Controller('v1/accounts')
@@ -54,7 +54,7 @@ export class AccountsController {
   @ApiOperation({
     operationId: 'createAccount',
     summary: 'Add an account of the messaging service',
-    description: `Within seconds, Tidings starts to poll the account and to relay its sends. ${PERMISSIONS}`,
+    description: `Within seconds, Tidings relays the sends of the account and, if \`polling\` is true, starts to poll the account. ${PERMISSIONS}`,
   })
   @ApiCreatedResponse({
     type: AccountView,
@@ -116,7 +116,7 @@ export class AccountsController {
   @ApiOperation({
     operationId: 'changeAccount',
     summary: 'Update an account',
-    description: `Fields that the request omits keep their current values. The new settings take effect immediately in every process. If the new \`baseUrl\` has a different origin than the current \`baseUrl\`, the request must also contain a new \`apiKey\`. ${PERMISSIONS}`,
+    description: `Fields that the request omits keep their current values. The new settings take effect in every process within seconds. If the new \`baseUrl\` has a different origin than the current \`baseUrl\`, the request must also contain a new \`apiKey\`. ${PERMISSIONS}`,
   })
   @ApiOkResponse({ type: AccountView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body', 'unsupported_media_type')

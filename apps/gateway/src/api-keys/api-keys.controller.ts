@@ -122,7 +122,7 @@ export class ApiKeysController {
   @ApiOperation({
     operationId: 'deleteApiKey',
     summary: 'Revoke an API key',
-    description: `The API key stops working immediately at every gateway. Event streams and long polls that use the API key are ended. ${PERMISSIONS}`,
+    description: `The API key and the tokens that it created stop working immediately at every gateway. Event streams and long polls that use them are ended. ${PERMISSIONS}`,
   })
   @ApiNoContentResponse({ description: 'The API key no longer works.' })
   @ApiProblems('not_found', 'conflict')

@@ -24,7 +24,7 @@ export class AuditController {
     operationId: 'listAuditEntries',
     summary: 'List the entries of the audit log, newest first',
     description:
-      'An entry is recorded when an account, API key, token or webhook is created, changed or removed, when a session of the web console begins or ends, when an admin confirms that contacts and messages were deleted at the messaging service, when a signing secret is read, when events are replayed, and when sends are cancelled or resolved. ' +
+      'An entry is recorded when an account, API key, token or webhook is created, changed or removed, when a session of the web console begins or ends, when an admin confirms that contacts and messages were deleted at the messaging service, when a signing secret is read or rotated, when events are replayed, and when sends are cancelled or resolved. ' +
       'An action of an admin of the account `default` on another account is recorded in the audit logs of both accounts. ' +
       'Entries are kept for at most 90 days. Each audit log keeps at most 1,000 entries about accounts and API keys, 1,000 about webhooks, and 1,000 about sessions, tokens and sends.',
   })

@@ -61,7 +61,8 @@ export class ContactsController {
   @ApiOperation({
     operationId: 'listMessages',
     summary: 'List the messages of a contact, page by page',
-    description: 'Undocumented query parameters are passed on to the messaging service.',
+    description:
+      'Undocumented query parameters are passed on to the messaging service. A token that is restricted to contacts cannot use them.',
   })
   @ApiQuery({ type: PageQuery })
   @ApiOkResponse({ schema: { $ref: getSchemaPath('MessageList') }, headers: AGE })

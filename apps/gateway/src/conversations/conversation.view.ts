@@ -27,7 +27,7 @@ export class ConversationView {
 
   @ApiProperty({
     type: [String],
-    description: 'Phone numbers of the contact, the most recently used first.',
+    description: 'Phone numbers of the conversation. The phone number of the last message comes first.',
     example: ['+14155550123'],
   })
   phoneNumbers!: readonly string[];
@@ -36,7 +36,8 @@ export class ConversationView {
     type: 'object',
     additionalProperties: true,
     nullable: true,
-    description: 'The contact as the messaging service returns it.',
+    description:
+      'The contact as the messaging service returns it. Null if Tidings knows no contact for the conversation.',
     example: { id: 'con_8cf49639261462f7', name: 'Ada' },
   })
   contact!: Readonly<Record<string, unknown>> | null;

@@ -50,7 +50,7 @@ export class ConversationsReply {
 export class SeenDto {
   @ApiProperty({
     description:
-      'Id of the last message that was seen. Inbound messages of the conversation that are earlier than `upTo` count as seen too.',
+      'Id of the last message that was seen. Earlier inbound messages of the conversation count as seen too.',
     example: 'msg_f5124f487dbe7ba5',
   })
   @TextOf(512)

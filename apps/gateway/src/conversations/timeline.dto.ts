@@ -96,7 +96,7 @@ export class TimelineReply {
 
   @ApiProperty({
     description:
-      'True if the messages could not be read from the messaging service: the page has only sends, and the first page also has a preview of the last message. If `partial` is true, request the page again later.',
+      'True if the messages could not be read from the messaging service, or are not in order of time and too many to be sorted. The page then has only sends, and the first page also has a preview of the last message. If `partial` is true, request the page again later.',
   })
   partial!: boolean;
 }

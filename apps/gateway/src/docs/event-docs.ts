@@ -70,11 +70,11 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
   'message.delivered': 'A message was delivered. The event is emitted at most once per message.',
   'message.read': 'A message was read. The event is emitted at most once per message.',
   'message.updated':
-    'A field of a message changed, or a message that was reported as deleted appeared again. `changes` has the changed fields with their old and new values.',
+    'A field of a message changed, or a message that was reported as deleted appeared again. `changes` has the changed fields with their new values and, if they are known, their old values.',
   'message.deleted': 'A message disappeared from the messaging service. Delete your copy of the message.',
   'contact.created': 'A contact appeared, or a deleted contact returned.',
   'contact.updated':
-    'A field of a contact changed. `changes` has the changed fields with their old and new values.',
+    'A field of a contact changed. `changes` has the changed fields with their old and new values, if they have any.',
   'contact.deleted': 'A contact disappeared from the messaging service. Delete your copy of the contact.',
   'contact.resynced':
     'Tidings lost its stored data about a contact and has read the contact again. Events may be missing: read the messages of the contact.',

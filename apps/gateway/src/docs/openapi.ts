@@ -21,7 +21,7 @@ const DESCRIPTION = `Tidings is a gateway to a messaging service. Tidings stores
 Send your API key in the \`X-API-Key\` header. Instead of an API key, a browser sends a token in the header \`Authorization: Bearer\`. Every error response is \`application/problem+json\` with a machine-readable \`code\`.`;
 
 const EXTRA_FIELDS =
-  'A text or a file to send. An undocumented field whose value is a text, number or boolean is passed on to the messaging service as a form field. An undocumented field with the value null is ignored.';
+  'A text or a file to send. An undocumented field whose value is a text, number or boolean is passed on to the messaging service as a form field. An undocumented field with the value null is ignored. A token that is restricted to contacts cannot use undocumented fields.';
 
 const AS_UPSTREAM_SENDS_IT =
   'The contact list exactly as the messaging service returns it, because `CONTACTS_SHAPE` is `upstream`.';

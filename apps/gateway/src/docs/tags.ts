@@ -25,6 +25,7 @@ export const TAGS = [
   { name: 'Status', description: 'Get the status of the account and of the installation.' },
   {
     name: 'Health',
-    description: 'Health checks, for load balancers and orchestrators. Health checks need no API key.',
+    description:
+      'Health checks, for load balancers and orchestrators, and metrics. Health checks need no API key.',
   },
 ] as const;

@@ -10,7 +10,7 @@ const TYPES_LIMIT = `Event types or patterns, at most ${MAX_TYPES}, separated by
 
 /** Filter for events. */
 class FilterQuery {
-  @ApiProperty({ description: 'Returns only events of this contact.' })
+  @ApiProperty({ description: 'Returns only `message.*` and `contact.*` events of this contact.' })
   @Optional()
   @TextOf(512)
   contactId?: string;
@@ -173,5 +173,8 @@ export class EventView {
 export class EventsReply {
   @ApiProperty({ type: [EventView] }) events!: EventView[];
   @ApiProperty({ description: 'Cursor to pass as `after` in the next request.' }) next!: string;
-  @ApiProperty({ description: 'True if more events can be read now.' }) hasMore!: boolean;
+  @ApiProperty({
+    description: 'True if more events can be read now. With a filter, it may exclude all of them.',
+  })
+  hasMore!: boolean;
 }

@@ -22,8 +22,9 @@ reconnect. After a reconnect, reload the list of conversations and each timeline
 or a send status whose \`revision\` is lower than the \`revision\` that you already have of the same conversation or send.
 
 **Keep-alive.** The stream sends a comment at the start and after every 15 seconds without an event. The gateway disconnects
-a client that reads nothing for 30 seconds. The stream ends when the gateway stops, or when the API key, the token or
-the cursor becomes invalid. A client should reconnect when its stream ends.
+a client that reads nothing for 30 seconds. The stream ends when the gateway stops, when the API key, the token or the
+cursor becomes invalid, or when the gateway may have missed a change of a conversation or send that the stream should
+report. A client should reconnect when its stream ends.
 
 **Limits.** The number of open streams and long polls is limited for each token, for all tokens of an account
 together, for each account (API keys and tokens together), and for each gateway process. A new stream gets the status

@@ -7,7 +7,7 @@ class ReasonDetailView implements ReasonDetail {
   @ApiProperty({ enum: READINESS_REASON_CODES, example: 'no_worker' }) code!: ReasonCode;
   @ApiProperty({
     type: 'integer',
-    description: 'Number of accounts, processes or other objects that are affected by the fault.',
+    description: 'Number of accounts, processes, versions or other objects that the fault concerns.',
     example: 1,
   })
   count!: number;

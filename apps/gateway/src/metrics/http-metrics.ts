@@ -16,7 +16,7 @@ export function measureRequests(server: FastifyInstance, metrics: PromMetrics): 
   );
   const seconds = metrics.histogram(
     'tidings_http_request_duration_seconds',
-    'Duration of the HTTP requests, without event streams.',
+    'Duration of the HTTP requests that were answered, without event streams.',
     ['method', 'route'],
   );
   onRequestEnd(server, (request, response) => {

@@ -204,7 +204,7 @@ function accountGauges(metrics: PromMetrics) {
     sends: metrics.gauge('tidings_sends', 'Number of stored sends by status.', ['account', 'status']),
     oldestQueued: gauge(
       'tidings_oldest_queued_send_seconds',
-      'Age of the oldest send with the status `queued` or `relaying`.',
+      'Time since the longest-waiting send became `queued`, while it is `queued` or `relaying`; 0 if no send waits.',
     ),
     lanesDue: gauge('tidings_lanes_due', 'Number of recipients that have a send to process now.'),
     contacts: gauge('tidings_contacts', 'Number of contacts that Tidings polls.'),
@@ -256,7 +256,7 @@ function accountGauges(metrics: PromMetrics) {
     ),
     failing: metrics.gauge(
       'tidings_webhook_failing_seconds',
-      'How long deliveries to a webhook have failed: time since the first failed attempt after the last success. Only the 20 webhooks that have failed longest have this metric.',
+      'How long deliveries to a webhook have failed: time since the first failed attempt after the last success. Of each account, only the 20 webhooks that have failed longest have this metric.',
       ['account', 'webhook'],
     ),
   };

@@ -67,7 +67,7 @@ const RULES: readonly Rule[] = [
     ({ maxUnfinished }) =>
       new Problem(
         'rate_limited',
-        `The token has reached its limit of ${maxUnfinished} unfinished sends, which are scheduled, queued or relaying. Cancel some of them, or retry later.`,
+        `The tokens of the API key for these contacts together have reached their limit of ${maxUnfinished} sends that are scheduled, queued or relaying. Cancel some of these sends, or retry later.`,
         { headers: retryAfter(QUOTA_RETRY_MS) },
       ),
   ),

@@ -54,10 +54,14 @@ export class ResolveResult {
     type: String,
     nullable: true,
     description:
-      '`unavailable`: Redis did not answer, and the send may or may not have been resolved. Repeat the request later with the ids whose result has this code.',
+      'Null if the send was resolved. `not_found`: no send has this id. `conflict`: the current status of the send does not allow this outcome. `unavailable`: Redis did not answer, and the send may or may not have been resolved; repeat the request later with the ids whose result has this code.',
   })
   code!: 'not_found' | 'conflict' | 'unavailable' | null;
-  @ApiProperty({ type: String, nullable: true, description: 'Reason why the send was not resolved.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Reason why the send was not resolved, or null if it was resolved.',
+  })
   detail!: string | null;
 }
 

@@ -59,7 +59,8 @@ class SendLookupDto implements SendLookup {
   since!: string;
   @ApiProperty({
     type: [String],
-    description: 'Contacts whose messages were read to find the message of the send, at most 20.',
+    description:
+      'Contacts whose messages the look-up read, or tried to read, to find the message of the send, at most 20.',
   })
   contactIds!: string[];
   @ApiProperty({
@@ -120,7 +121,8 @@ export class SendView implements Send {
   @ApiProperty({
     type: 'string',
     nullable: true,
-    description: 'Reason why the send failed, expired or is unknown.',
+    description:
+      'Reason why the send failed, expired or is `unknown`, or why Tidings looks for its message. Otherwise null.',
   })
   reason!: string | null;
   @ApiProperty({

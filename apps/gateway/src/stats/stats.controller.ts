@@ -23,7 +23,7 @@ export class StatsController {
     operationId: 'getStats',
     summary: 'Get the statistics of the account for the last hour, by minute',
     description:
-      'Every list has 60 values, oldest first. The last value belongs to the current minute, which is incomplete. In a list of counts, 0 means that nothing happened. In the lists of delays and of the backlog, null means that nothing was measured. The counts are updated every few seconds. If a process is killed, its counts of the last seconds are lost. The API key or token needs at least one scope, no matter which scope.',
+      'Every list has 60 values, oldest first. The last value belongs to the current minute, which is incomplete. In a list of counts, 0 means that nothing happened. In the lists of delays and of the backlog, null means that nothing was measured. The counts are updated every few seconds. If a process is killed, its counts of the last seconds are lost. The API key or token needs at least one scope, no matter which scope. A token that is restricted to contacts is not enough.',
   })
   @ApiOkResponse({ type: StatsView })
   @ApiProblems()

@@ -70,7 +70,9 @@ class RequestStatsView {
     'Number of requests to the messaging service that failed in each minute for a reason other than 429.',
   )
   failed!: number[];
-  @ApiProperty({ description: 'Number of requests per minute that the request budget allows.' })
+  @ApiProperty({
+    description: 'Maximum number of requests per minute to the messaging service, as configured.',
+  })
   budgetPerMinute!: number;
 }
 

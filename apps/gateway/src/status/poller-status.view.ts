@@ -51,13 +51,13 @@ class BudgetStatusView {
   @perSecond('Maximum request rate of the account at the messaging service, as configured.')
   requestsPerSecond!: number;
   @perSecond(
-    'Current maximum rate of requests to the messaging service. After a 429 response, the current maximum rate is lower than the configured maximum for some time.',
+    'Current maximum rate of requests to the messaging service. The current maximum rate is lower than the configured maximum for some time after a 429 response, and always if the configured maximum is below 1.25.',
   )
   allowedPerSecond!: number;
 
   @perSecond('Recent average rate of requests to the messaging service.') usedPerSecond!: number;
   @perSecond(
-    'Request rate available for polling: the part of `allowedPerSecond` that sends and API callers do not use, but at least a fifth of `allowedPerSecond`.',
+    'Request rate available for the first request of each poll: the part of `allowedPerSecond` that other requests do not use, but at least a fifth of `allowedPerSecond`.',
   )
   forPollsPerSecond!: number;
 }
@@ -170,7 +170,7 @@ export class PollerStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of messages that were skipped, because the messaging service returns an error for every page that contains them, or because they are too large. Several such messages of a contact may count once.',
+      'Number of messages that were skipped, because the messaging service returns an error for every page that contains them, or because they are too large. Of one contact, all messages with such an error count as one, and so do all messages that are too large.',
   })
   skipped!: number;
 

@@ -42,7 +42,8 @@ class SendsStatusView implements SendsOverview {
   @ApiProperty({ type: LanesView }) lanes!: LanesView;
   @ApiProperty({
     type: 'integer',
-    description: 'Age of the oldest send with status `queued` or `relaying`, in milliseconds.',
+    description:
+      'Time since the longest-waiting send became `queued`, in milliseconds, while it is `queued` or `relaying`. 0 if no send waits.',
   })
   oldestQueuedMs!: number;
 }
@@ -87,7 +88,7 @@ class ConversationsStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of known contacts. The list of conversations contains a contact only after Tidings has polled the contact.',
+      'Number of known contacts. It may exceed `rows`: a contact that Tidings stored while `CONVERSATIONS` was `off`, or before it kept conversations, is not in the list of conversations until Tidings has polled the contact.',
   })
   contacts!: number;
 }
@@ -117,20 +118,22 @@ class DeliveriesStatusView implements Omit<DeliveriesOverview, 'failing'> {
 
   @ApiProperty({
     type: 'integer',
-    description: 'Time since the most overdue delivery became due for an attempt, in milliseconds.',
+    description:
+      'Time since the most overdue delivery became due for an attempt, in milliseconds. Time in which its webhook was paused or had reached its rate limit does not count. 0 if no delivery is due.',
   })
   oldestDueMs!: number;
 
   @ApiProperty({
     type: 'integer',
     description:
-      'Age of the oldest event that waits in the event log because a webhook has too many pending deliveries, in milliseconds. Before the event log deletes the event, the webhook must catch up.',
+      'Age of the oldest event that waits in the event log because a webhook has too many pending deliveries, in milliseconds. 0 if no event waits. Before the event log deletes the event, the webhook must catch up.',
   })
   oldestWaitingMs!: number;
 
   @ApiProperty({
     type: 'integer',
-    description: 'Age of the oldest event for which no deliveries have been created yet, in milliseconds.',
+    description:
+      'Age of the oldest event for which no deliveries have been created yet, in milliseconds. 0 if there is no such event.',
   })
   dispatchLagMs!: number;
 }

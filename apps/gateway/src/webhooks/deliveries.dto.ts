@@ -20,7 +20,7 @@ const LIST_NAME = 'deliveries';
 
 /** Says when a delivery that is due is attempted. */
 export const WHEN_DUE =
-  'A due delivery is attempted at once, unless the webhook is paused (`pausedUntil`) or has reached its maximum number of simultaneous requests or of requests per second.';
+  'A due delivery is attempted at once, unless the webhook is paused (`pausedUntil`) or has reached its maximum number of simultaneous requests or of requests per second, or `blockedBy` is set.';
 
 export class DeliveriesQuery {
   @ApiProperty({
@@ -95,8 +95,14 @@ class AttemptView implements Attempt {
     description: 'HTTP status of the response, or null if there was no response.',
   })
   statusCode!: number | null;
-  @ApiProperty({ description: 'First KB of the body of the response.' }) reply!: string;
-  @ApiProperty({ type: 'string', nullable: true, description: 'Reason why the attempt failed.' })
+  @ApiProperty({ description: 'First KB of the body of the response. Empty if there was no response.' })
+  reply!: string;
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description:
+      'Reason why no complete response arrived, such as a timeout. Null if the response arrived, or at least the first KB of its body: then `statusCode` shows whether the attempt succeeded.',
+  })
   error!: string | null;
 }
 
@@ -116,7 +122,8 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
   @ApiProperty({
     type: 'string',
     nullable: true,
-    description: 'Reason why the delivery failed or was missed.',
+    description:
+      'Reason why the delivery failed or was missed. Null if the delivery is pending or succeeded.',
   })
   reason!: string | null;
   @ApiProperty({ type: [AttemptView], description: 'The latest 100 attempts, oldest first.' })
@@ -192,7 +199,7 @@ export class ReplayDto {
     description:
       'Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events that were recorded before ' +
       'the webhook existed, while it was disabled, or while it had too many pending deliveries. `pending` selects ' +
-      'events whose delivery waits for a retry; the replay makes the delivery due now. `all` selects all events ' +
+      'events whose delivery waits for its next attempt; the replay makes the delivery due now. `all` selects all events ' +
       'except those with a pending delivery.',
   })
   @Optional()

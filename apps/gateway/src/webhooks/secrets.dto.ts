@@ -9,7 +9,7 @@ export class RotateSecretDto {
   @ApiProperty({
     default: 86_400,
     description:
-      'Time for which the previous signing secrets stay valid, in seconds. With the value 0, the previous signing secrets become invalid immediately.',
+      'Maximum time for which the previous signing secrets stay valid, in seconds. With the value 0, the previous signing secrets become invalid immediately.',
   })
   @Optional()
   @WholeNumber(0, MAX_OVERLAP_SECONDS)

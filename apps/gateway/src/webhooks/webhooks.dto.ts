@@ -63,7 +63,7 @@ const DESCRIPTIONS = {
     'Maximum number of requests per second to the webhook on average, over all workers. After a time without requests, Tidings may send the requests of one second at once.',
   ordered:
     'True if the events of each contact are delivered one at a time, in the order of `sequence`. ' +
-    'An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed.',
+    'An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. The same applies to all events without a contact, as if they belonged to one contact.',
 };
 
 /** Request to create a webhook. */
@@ -81,7 +81,8 @@ export class CreateWebhookDto {
   eventTypes?: string[];
 
   @ApiProperty({
-    description: 'Contacts whose events are delivered. By default, the events of all contacts are delivered.',
+    description:
+      'Ids of contacts: only `message.*` and `contact.*` events of these contacts are delivered. By default, all events are delivered.',
   })
   @Optional()
   @ContactIds()
@@ -137,7 +138,8 @@ export class ChangeWebhookDto {
   eventTypes?: string[] | null;
 
   @ApiProperty({
-    description: 'Contacts whose events are delivered, or null for all contacts.',
+    description:
+      'Ids of contacts: only `message.*` and `contact.*` events of these contacts are delivered. Null to deliver all events.',
   })
   @Clearable()
   @ContactIds()
@@ -195,7 +197,11 @@ export class WebhookView implements Endpoint, EndpointHealth {
   @ApiProperty({ type: 'number', nullable: true }) rateLimitPerSecond!: number | null;
   @ApiProperty() ordered!: boolean;
   @ApiProperty() enabled!: boolean;
-  @ApiProperty({ type: 'string', nullable: true, description: 'Reason why Tidings disabled the webhook.' })
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'Reason why Tidings disabled the webhook, or null if Tidings did not disable it.',
+  })
   disabledReason!: string | null;
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
   @ApiProperty({ format: 'date-time' }) updatedAt!: string;
@@ -204,7 +210,7 @@ export class WebhookView implements Endpoint, EndpointHealth {
     format: 'date-time',
     nullable: true,
     description:
-      'Time of the first failed attempt to deliver to the webhook after the last successful delivery. Null if the last attempt to deliver to the webhook did not fail.',
+      'Time of the first failed attempt to deliver to the webhook after the last successful delivery. Null if the last attempt to deliver to the webhook did not fail, or if no attempt was made since the webhook was created, enabled or disabled, or got another URL.',
   })
   failingSince!: string | null;
   @ApiProperty({

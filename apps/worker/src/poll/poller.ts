@@ -156,7 +156,7 @@ export class Poller {
       if (!(error instanceof AccountNotFoundError))
         this.parts.logger.warn(
           { account, err: error },
-          'could not select a contact to poll; the worker tries again at the next wake-up job of the account',
+          'could not select a contact to poll; the worker tries again at the next wake-up job or periodic task of the account',
         );
     }
     loop.isRunning = false;

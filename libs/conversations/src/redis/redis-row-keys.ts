@@ -7,18 +7,19 @@ import type { AccountKeys } from '#platform';
  *   and fields, as JSON. Fields:
  *   - `m`: last message (time, id, direction, preview). Directions: `i` inbound, `o` outbound, `n` other.
  *   - `o`: last outbound message (time, id).
- *   - `w`: inbound messages after the last outbound message (time, id, 1 if unread).
- *   - `n`: phone numbers in the messages, the most recently used first.
+ *   - `w`: inbound messages after the last outbound message (time, id, 1 if unread, else 0): the first one and the
+ *     latest ones.
+ *   - `n`: phone numbers in the messages, the number of the last message first.
  *   - `c`: phone numbers in the contact's fields.
  *   - `k`: search words of the contact's fields, as one text with a space before each word.
  *   - `r`: phone number whose row was replaced by the contact's row.
  *   - `v`: revision.
- * - `rowOrder`: sorted set of all conversation rows by their last activity, in milliseconds since 1970; 0 without any
- *   activity.
+ * - `rowOrder`: sorted set of the ids of all conversation rows by their last activity, in milliseconds since 1970; 0
+ *   without any activity.
  * - `rowSends`: hash from a phone number to the part of a row that is derived from the sends to it, as JSON. Fields:
  *   - `p`: number of pending sends.
  *   - `f`: number of failed sends.
- *   - `s`: latest sends to which no message is bound yet (time, id, preview).
+ *   - `s`: the latest sends to which no message is bound yet (time, id, preview), the newest first.
  *   - `v`: revision.
  * - `rowWords`: sorted set of search words, each followed by a zero byte and the id of its row. For a phone number,
  *   the words are `+` with its digits, and `-` with its digits in reverse order.

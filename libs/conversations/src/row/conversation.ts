@@ -3,7 +3,7 @@ export interface Conversation {
   /** Id of the contact, or the phone number in E.164 form while no contact is known. */
   id: string;
   contactId: string | undefined;
-  /** Phone numbers in E.164 form, the most recently used first. */
+  /** Phone numbers in E.164 form. The phone number of the last message comes first. */
   phoneNumbers: readonly string[];
   /**
    * Phone number whose conversation this one replaced when the contact became known. Undefined if it replaced none.

@@ -26,8 +26,8 @@ export interface PlacedPage {
 /** Consecutive messages of a contact: the result of {@link joinPagesWithoutGap}. */
 export interface MessagesWithoutGap {
   /**
-   * False if the pages that were read do not reach the position at which the wanted messages begin, or if they
-   * contain only unreadable elements from the beginning of the list. {@link messages} is then empty.
+   * False if the pages that were read do not reach the position at which the wanted messages begin, or if the newest
+   * messages are wanted and the pages have only unreadable elements. {@link messages} is then empty.
    */
   isConnected: boolean;
   /** All wanted messages that are newer than {@link edge}, newest first. */

@@ -151,8 +151,8 @@ class OrderedWalk {
     }
     const { messages, edge, isConnected, last } = this.connected;
     const { fixedSize, maxLimit, isInterrupted } = this;
-    // The newest pages have only unreadable elements. Another walk would make the same requests, unless this walk
-    // learned the size of upstream's pages.
+    // If pages were used but do not connect, the newest pages have only unreadable elements. Another walk would make
+    // the same requests, unless this walk learned the size of upstream's pages.
     const hasLearned = fixedSize !== this.start.fixedSize || maxLimit !== this.startLimit();
     if (last !== undefined && !isConnected && !isInterrupted && !hasLearned)
       throw new CannotReadInTimeOrderError();
@@ -282,9 +282,12 @@ class OrderedWalk {
   }
 
   /**
-   * Finds out why {@link uncertainEnd} has fewer messages than requested. `page` is the page after `uncertainEnd`. If
-   * `page` is empty, `uncertainEnd` is the last page of the list, and is returned. If `page` is not empty, upstream
-   * returns no larger pages than `uncertainEnd`, and `page` is returned.
+   * If there is an {@link uncertainEnd}, finds out why it has fewer messages than requested. `page` is then the page
+   * after it. If `page` is empty, `uncertainEnd` is the last page of the list, and is returned. If `page` is not
+   * empty, upstream returns no larger pages than `uncertainEnd`.
+   *
+   * Otherwise returns `page`, which becomes the `uncertainEnd` if it has fewer messages than requested and may be the
+   * last page.
    */
   private settleEnd(page: RequestedPage): RequestedPage {
     const before = this.uncertainEnd;

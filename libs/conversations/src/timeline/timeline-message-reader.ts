@@ -50,7 +50,7 @@ export interface MessagesFound {
    * the position at which that page begins; undefined if that page begins at {@link TIMELINE_START}.
    */
   cursorFieldsAt: (position: Position | undefined) => Partial<TimelineCursor>;
-  /** True if upstream's messages could not be read. */
+  /** True if upstream's messages could not be read, or are unsorted and too many to be sorted in memory. */
   isUnavailable: boolean;
 }
 

@@ -48,7 +48,7 @@ export interface TimelinePage<S> {
    * next page.
    */
   entries: readonly TimelineEntry<S>[];
-  /** Cursor of the next page. Undefined on the last page, and if upstream's messages could not be read. */
+  /** Cursor of the next page. Undefined on the last page, and if {@link isPartial} is true. */
   next: string | undefined;
   /**
    * Cursor of the end of the event log at the time when the reading of this page began. The events after this cursor
@@ -56,8 +56,8 @@ export interface TimelinePage<S> {
    */
   after: string;
   /**
-   * True if upstream's messages could not be read. The page then has only sends, and the first page also the preview
-   * of the last message.
+   * True if upstream's messages could not be read, or are unsorted and too many to be sorted in memory. The page then
+   * has only sends, and the first page also the preview of the last message.
    */
   isPartial: boolean;
 }

@@ -4,7 +4,7 @@ import type { PlacedMessage } from './connected-pages.js';
 import { DOCUMENTED_MAX_MESSAGES_PER_PAGE, type ReadPage } from './ordered-walk.js';
 import type { ListShape, MessageChange, TimelineMessage } from './ports.js';
 
-/** How long all messages of a contact are kept in memory after they were read, in milliseconds. */
+/** How long the messages of a contact are kept in memory from the time when their reading begins, in milliseconds. */
 const MAX_AGE_MS = 600_000;
 /** Max estimated memory for the messages of one contact, in bytes. */
 const MAX_CONTACT_BYTES = 16 * 1024 * 1024;
