@@ -52,7 +52,7 @@ export type SendLookup = {
      */
     since: string;
     /**
-     * Contacts whose messages were read to find the message of the send, at most 20.
+     * Contacts whose messages the look-up read, or tried to read, to find the message of the send, at most 20.
      */
     contactIds: Array<string>;
     /**
@@ -95,7 +95,7 @@ export type Send = {
     contactId: string | null;
     messageId: string | null;
     /**
-     * Reason why the send failed, expired or is unknown.
+     * Reason why the send failed, expired or is `unknown`, or why Tidings looks for its message. Otherwise null.
      */
     reason: string | null;
     /**
@@ -135,11 +135,11 @@ export type ResolutionResult = {
      */
     send: Send | null;
     /**
-     * `unavailable`: Redis did not answer, and the send may or may not have been resolved. Repeat the request later with the ids whose result has this code.
+     * Null if the send was resolved. `not_found`: no send has this id. `conflict`: the current status of the send does not allow this outcome. `unavailable`: Redis did not answer, and the send may or may not have been resolved; repeat the request later with the ids whose result has this code.
      */
     code: 'not_found' | 'conflict' | 'unavailable' | null;
     /**
-     * Reason why the send was not resolved.
+     * Reason why the send was not resolved, or null if it was resolved.
      */
     detail: string | null;
 };
@@ -169,11 +169,11 @@ export type Conversation = {
      */
     replaces: string | null;
     /**
-     * Phone numbers of the contact, the most recently used first.
+     * Phone numbers of the conversation. The phone number of the last message comes first.
      */
     phoneNumbers: Array<string>;
     /**
-     * The contact as the messaging service returns it.
+     * The contact as the messaging service returns it. Null if Tidings knows no contact for the conversation.
      */
     contact: {
         [key: string]: unknown;
@@ -229,7 +229,7 @@ export type ConversationList = {
 
 export type SeenRequest = {
     /**
-     * Id of the last message that was seen. Inbound messages of the conversation that are earlier than `upTo` count as seen too.
+     * Id of the last message that was seen. Earlier inbound messages of the conversation count as seen too.
      */
     upTo: string;
 };
@@ -280,7 +280,7 @@ export type Timeline = {
      */
     after: string;
     /**
-     * True if the messages could not be read from the messaging service: the page has only sends, and the first page also has a preview of the last message. If `partial` is true, request the page again later.
+     * True if the messages could not be read from the messaging service, or are not in order of time and too many to be sorted. The page then has only sends, and the first page also has a preview of the last message. If `partial` is true, request the page again later.
      */
     partial: boolean;
 };
@@ -340,7 +340,7 @@ export type EventList = {
      */
     next: string;
     /**
-     * True if more events can be read now.
+     * True if more events can be read now. With a filter, it may exclude all of them.
      */
     hasMore: boolean;
 };
@@ -355,7 +355,7 @@ export type NewWebhook = {
      */
     eventTypes?: Array<string> | null;
     /**
-     * Contacts whose events are delivered. By default, the events of all contacts are delivered.
+     * Ids of contacts: only `message.*` and `contact.*` events of these contacts are delivered. By default, all events are delivered.
      */
     contactIds?: Array<string> | null;
     description?: string | null;
@@ -374,7 +374,7 @@ export type NewWebhook = {
      */
     rateLimitPerSecond?: number | null;
     /**
-     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. Default: `false`.
+     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. The same applies to all events without a contact, as if they belonged to one contact. Default: `false`.
      */
     ordered?: boolean | null;
     /**
@@ -397,13 +397,13 @@ export type CreatedWebhook = {
     ordered: boolean;
     enabled: boolean;
     /**
-     * Reason why Tidings disabled the webhook.
+     * Reason why Tidings disabled the webhook, or null if Tidings did not disable it.
      */
     disabledReason: string | null;
     createdAt: string;
     updatedAt: string;
     /**
-     * Time of the first failed attempt to deliver to the webhook after the last successful delivery. Null if the last attempt to deliver to the webhook did not fail.
+     * Time of the first failed attempt to deliver to the webhook after the last successful delivery. Null if the last attempt to deliver to the webhook did not fail, or if no attempt was made since the webhook was created, enabled or disabled, or got another URL.
      */
     failingSince: string | null;
     /**
@@ -442,13 +442,13 @@ export type Webhook = {
     ordered: boolean;
     enabled: boolean;
     /**
-     * Reason why Tidings disabled the webhook.
+     * Reason why Tidings disabled the webhook, or null if Tidings did not disable it.
      */
     disabledReason: string | null;
     createdAt: string;
     updatedAt: string;
     /**
-     * Time of the first failed attempt to deliver to the webhook after the last successful delivery. Null if the last attempt to deliver to the webhook did not fail.
+     * Time of the first failed attempt to deliver to the webhook after the last successful delivery. Null if the last attempt to deliver to the webhook did not fail, or if no attempt was made since the webhook was created, enabled or disabled, or got another URL.
      */
     failingSince: string | null;
     /**
@@ -483,7 +483,7 @@ export type WebhookChanges = {
      */
     eventTypes?: Array<string> | null;
     /**
-     * Contacts whose events are delivered, or null for all contacts.
+     * Ids of contacts: only `message.*` and `contact.*` events of these contacts are delivered. Null to deliver all events.
      */
     contactIds?: Array<string> | null;
     description?: string | null;
@@ -502,7 +502,7 @@ export type WebhookChanges = {
      */
     rateLimitPerSecond?: number | null;
     /**
-     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed.
+     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. The same applies to all events without a contact, as if they belonged to one contact.
      */
     ordered?: boolean;
     /**
@@ -517,7 +517,7 @@ export type SigningSecret = {
 
 export type SecretRotation = {
     /**
-     * Time for which the previous signing secrets stay valid, in seconds. With the value 0, the previous signing secrets become invalid immediately. Default: `86400`.
+     * Maximum time for which the previous signing secrets stay valid, in seconds. With the value 0, the previous signing secrets become invalid immediately. Default: `86400`.
      */
     overlapSeconds?: number | null;
 };
@@ -549,11 +549,11 @@ export type DeliveryAttempt = {
      */
     statusCode: number | null;
     /**
-     * First KB of the body of the response.
+     * First KB of the body of the response. Empty if there was no response.
      */
     reply: string;
     /**
-     * Reason why the attempt failed.
+     * Reason why no complete response arrived, such as a timeout. Null if the response arrived, or at least the first KB of its body: then `statusCode` shows whether the attempt succeeded.
      */
     error: string | null;
 };
@@ -569,7 +569,7 @@ export type Delivery = {
      */
     status: 'pending' | 'succeeded' | 'failed' | 'missed';
     /**
-     * Reason why the delivery failed or was missed.
+     * Reason why the delivery failed or was missed. Null if the delivery is pending or succeeded.
      */
     reason: string | null;
     /**
@@ -624,7 +624,7 @@ export type NewReplay = {
      */
     eventTypes?: Array<string> | null;
     /**
-     * Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events that were recorded before the webhook existed, while it was disabled, or while it had too many pending deliveries. `pending` selects events whose delivery waits for a retry; the replay makes the delivery due now. `all` selects all events except those with a pending delivery. Default: `failed`.
+     * Selects the events to replay. `failed` selects events whose delivery failed. `missed` selects events that were recorded before the webhook existed, while it was disabled, or while it had too many pending deliveries. `pending` selects events whose delivery waits for its next attempt; the replay makes the delivery due now. `all` selects all events except those with a pending delivery. Default: `failed`.
      */
     only?: 'failed' | 'missed' | 'pending' | 'all' | null;
     /**
@@ -886,7 +886,7 @@ export type AuditEntryList = {
 export type ReadinessReason = {
     code: 'stopping' | 'redis_unwritable' | 'redis_not_persistent' | 'no_worker' | 'no_relay_worker' | 'no_poll_worker' | 'no_dispatch_worker' | 'upstream_down' | 'upstream_refused' | 'upstream_is_tidings' | 'contact_list_unreadable' | 'messages_unreadable' | 'contacts_vanished' | 'messages_vanished' | 'blob_store_unusable' | 'versions_mixed' | 'settings_mixed' | 'blob_store_not_shared' | 'clock_off';
     /**
-     * Number of accounts, processes or other objects that are affected by the fault.
+     * Number of accounts, processes, versions or other objects that the fault concerns.
      */
     count: number;
     remedy: string;
@@ -955,7 +955,7 @@ export type SendsStatus = {
     };
     lanes: LaneCounts;
     /**
-     * Age of the oldest send with status `queued` or `relaying`, in milliseconds.
+     * Time since the longest-waiting send became `queued`, in milliseconds, while it is `queued` or `relaying`. 0 if no send waits.
      */
     oldestQueuedMs: number;
 };
@@ -1021,7 +1021,7 @@ export type BudgetStatus = {
      */
     requestsPerSecond: number;
     /**
-     * Current maximum rate of requests to the messaging service. After a 429 response, the current maximum rate is lower than the configured maximum for some time. Unit: requests per second.
+     * Current maximum rate of requests to the messaging service. The current maximum rate is lower than the configured maximum for some time after a 429 response, and always if the configured maximum is below 1.25. Unit: requests per second.
      */
     allowedPerSecond: number;
     /**
@@ -1029,7 +1029,7 @@ export type BudgetStatus = {
      */
     usedPerSecond: number;
     /**
-     * Request rate available for polling: the part of `allowedPerSecond` that sends and API callers do not use, but at least a fifth of `allowedPerSecond`. Unit: requests per second.
+     * Request rate available for the first request of each poll: the part of `allowedPerSecond` that other requests do not use, but at least a fifth of `allowedPerSecond`. Unit: requests per second.
      */
     forPollsPerSecond: number;
 };
@@ -1087,7 +1087,7 @@ export type PollerStatus = {
      */
     unreadable: number;
     /**
-     * Number of messages that were skipped, because the messaging service returns an error for every page that contains them, or because they are too large. Several such messages of a contact may count once.
+     * Number of messages that were skipped, because the messaging service returns an error for every page that contains them, or because they are too large. Of one contact, all messages with such an error count as one, and so do all messages that are too large.
      */
     skipped: number;
     /**
@@ -1131,7 +1131,7 @@ export type ConversationsStatus = {
      */
     rows: number;
     /**
-     * Number of known contacts. The list of conversations contains a contact only after Tidings has polled the contact.
+     * Number of known contacts. It may exceed `rows`: a contact that Tidings stored while `CONVERSATIONS` was `off`, or before it kept conversations, is not in the list of conversations until Tidings has polled the contact.
      */
     contacts: number;
 };
@@ -1180,15 +1180,15 @@ export type DeliveriesStatus = {
      */
     failing: Array<FailingWebhook>;
     /**
-     * Time since the most overdue delivery became due for an attempt, in milliseconds.
+     * Time since the most overdue delivery became due for an attempt, in milliseconds. Time in which its webhook was paused or had reached its rate limit does not count. 0 if no delivery is due.
      */
     oldestDueMs: number;
     /**
-     * Age of the oldest event that waits in the event log because a webhook has too many pending deliveries, in milliseconds. Before the event log deletes the event, the webhook must catch up.
+     * Age of the oldest event that waits in the event log because a webhook has too many pending deliveries, in milliseconds. 0 if no event waits. Before the event log deletes the event, the webhook must catch up.
      */
     oldestWaitingMs: number;
     /**
-     * Age of the oldest event for which no deliveries have been created yet, in milliseconds.
+     * Age of the oldest event for which no deliveries have been created yet, in milliseconds. 0 if there is no such event.
      */
     dispatchLagMs: number;
 };
@@ -1288,7 +1288,7 @@ export type RequestStats = {
      */
     failed: Array<number>;
     /**
-     * Number of requests per minute that the request budget allows.
+     * Maximum number of requests per minute to the messaging service, as configured.
      */
     budgetPerMinute: number;
 };
@@ -1376,7 +1376,7 @@ export type Problem = {
 };
 
 /**
- * A text or a file to send. An undocumented field whose value is a text, number or boolean is passed on to the messaging service as a form field. An undocumented field with the value null is ignored.
+ * A text or a file to send. An undocumented field whose value is a text, number or boolean is passed on to the messaging service as a form field. An undocumented field with the value null is ignored. A token that is restricted to contacts cannot use undocumented fields.
  */
 export type NewSend = {
     /**
@@ -1417,7 +1417,7 @@ export type NewSend = {
 };
 
 /**
- * A text or a file to send. An undocumented field whose value is a text, number or boolean is passed on to the messaging service as a form field. An undocumented field with the value null is ignored.
+ * A text or a file to send. An undocumented field whose value is a text, number or boolean is passed on to the messaging service as a form field. An undocumented field with the value null is ignored. A token that is restricted to contacts cannot use undocumented fields.
  */
 export type NewSendForm = {
     /**
@@ -1552,7 +1552,7 @@ export type WebhookWithoutHeaders = {
     ordered: boolean;
     enabled: boolean;
     /**
-     * Reason why Tidings disabled the webhook.
+     * Reason why Tidings disabled the webhook, or null if Tidings did not disable it.
      */
     disabledReason: string | null;
     createdAt: string;
@@ -1717,7 +1717,7 @@ export type MessageReadEvent = {
 };
 
 /**
- * A field of a message changed, or a message that was reported as deleted appeared again. `changes` has the changed fields with their old and new values.
+ * A field of a message changed, or a message that was reported as deleted appeared again. `changes` has the changed fields with their new values and, if they are known, their old values.
  */
 export type MessageUpdatedEvent = {
     /**
@@ -1725,7 +1725,7 @@ export type MessageUpdatedEvent = {
      */
     id: string;
     /**
-     * A field of a message changed, or a message that was reported as deleted appeared again. `changes` has the changed fields with their old and new values.
+     * A field of a message changed, or a message that was reported as deleted appeared again. `changes` has the changed fields with their new values and, if they are known, their old values.
      */
     type: 'message.updated';
     /**
@@ -1809,7 +1809,7 @@ export type ContactCreatedEvent = {
 };
 
 /**
- * A field of a contact changed. `changes` has the changed fields with their old and new values.
+ * A field of a contact changed. `changes` has the changed fields with their old and new values, if they have any.
  */
 export type ContactUpdatedEvent = {
     /**
@@ -1817,7 +1817,7 @@ export type ContactUpdatedEvent = {
      */
     id: string;
     /**
-     * A field of a contact changed. `changes` has the changed fields with their old and new values.
+     * A field of a contact changed. `changes` has the changed fields with their old and new values, if they have any.
      */
     type: 'contact.updated';
     /**
