@@ -131,7 +131,7 @@ export type ResolutionResult = {
     id: string;
     resolved: boolean;
     /**
-     * The send after it was resolved, or null if it was not resolved.
+     * The send after it was resolved. Null if `resolved` is false.
      */
     send: Send | null;
     /**
@@ -139,7 +139,7 @@ export type ResolutionResult = {
      */
     code: 'not_found' | 'conflict' | 'unavailable' | null;
     /**
-     * Reason why the send was not resolved, or null if it was resolved.
+     * Why the send is not reported as resolved; with the code `unavailable`, it may have been resolved all the same. Null if `resolved` is true.
      */
     detail: string | null;
 };
@@ -243,7 +243,7 @@ export type SendOfMessage = {
 export type MessageEntry = {
     kind: 'message';
     /**
-     * Timestamp of the message. Null if the messaging service gave no timestamp. Messages without a timestamp are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the timestamp of the message.
+     * Timestamp of the message. Null if the messaging service gave no timestamp, or one that cannot be read or is not after the beginning of 1970. Such messages are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the timestamp of the message.
      */
     at: string | null;
     message: Message;
@@ -1040,11 +1040,11 @@ export type DelayForecast = {
      */
     requestsPerSecond: number;
     /**
-     * Expected median detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts.
+     * Expected median detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts, or if no worker has polled yet.
      */
     p50Ms: number | null;
     /**
-     * Expected 95th percentile of the detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts.
+     * Expected 95th percentile of the detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts, or if no worker has polled yet.
      */
     p95Ms: number | null;
 };
@@ -1120,7 +1120,7 @@ export type PollerStatus = {
      */
     maxIntervalMs: number | null;
     /**
-     * Longest expected interval between two reads of a contact, in milliseconds. If `longestIntervalMs` exceeds `POLL_MAX_INTERVAL_MS`, the request budget is too small.
+     * Longest expected interval between two reads of a contact, in milliseconds. If `longestIntervalMs` exceeds `POLL_MAX_INTERVAL_MS`, the request budget is too small. Null if there are no contacts, or if no worker has polled yet.
      */
     longestIntervalMs: number | null;
 };
@@ -1470,11 +1470,11 @@ export type Message = {
      */
     id: string | number;
     /**
-     * Phone number of the sender in E.164 form.
+     * Sender: a phone number in E.164 form, or a mail address.
      */
     from?: string | null;
     /**
-     * Phone number of the recipient in E.164 form.
+     * Recipient: a phone number in E.164 form, or a mail address.
      */
     to?: string | null;
     /**
@@ -1486,7 +1486,7 @@ export type Message = {
      */
     message?: string | null;
     /**
-     * When the message was sent, as an ISO 8601 time in UTC.
+     * When the message was sent, normally as an ISO 8601 time in UTC. Passed on unchanged.
      */
     timestamp?: string | null;
     attachments?: Array<{

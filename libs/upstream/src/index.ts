@@ -35,7 +35,7 @@ export {
   BudgetExhaustedError,
   type BudgetUsage,
   MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
-  MAX_POLL_TOKEN_PAUSE_MS,
+  MAX_POLL_TOKEN_RETRY_PAUSE_MS,
   type RequestBudget,
   type RequestClass,
   BUDGET_TOKEN_TTL_MS,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ClaimedPoll, RedisPollDueTimeReader, RedisPollQueue } from '#feed';
 import { closeRedis, newId, openRedis, parseRedisAddress, pause, type RedisClient } from '#platform';
-import { MAX_POLL_TOKEN_PAUSE_MS, RedisRequestBudget } from '#upstream';
+import { MAX_POLL_TOKEN_RETRY_PAUSE_MS, RedisRequestBudget } from '#upstream';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { setBackClock } from '../../support/set-back-clock.js';
@@ -64,7 +64,7 @@ async function claimInTime(by = one, rate = RATE): Promise<ClaimedPoll> {
   for (const end = performance.now() + 30_000; performance.now() < end;) {
     const reply = await by.claim(ACCOUNT, rate);
     if ('claimed' in reply) return reply.claimed;
-    await pause('waitMs' in reply ? Math.min(reply.waitMs, MAX_POLL_TOKEN_PAUSE_MS) : 5);
+    await pause('waitMs' in reply ? Math.min(reply.waitMs, MAX_POLL_TOKEN_RETRY_PAUSE_MS) : 5);
   }
   throw new Error('nothing could be claimed');
 }

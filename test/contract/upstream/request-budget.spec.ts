@@ -5,7 +5,7 @@ import { BudgetExhaustedError, RedisRequestBudget, type RequestClass } from '#up
 import {
   BUDGET_TOKEN_TTL_MS,
   MAX_BUDGET_TOKEN_RETRY_PAUSE_MS,
-  MAX_POLL_TOKEN_PAUSE_MS,
+  MAX_POLL_TOKEN_RETRY_PAUSE_MS,
 } from '../../../libs/upstream/src/budget/request-budget.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { redisWithClock } from '../../support/redis-with-clock.js';
@@ -71,7 +71,7 @@ async function hammer(
     const { waitMs } = await next.budget.tryAcquire('a', rate, next.kind);
     if (waitMs === 0) granted.push({ at: now, kind: next.kind });
     const isPoll = next.kind !== 'send' && next.kind !== 'read';
-    next.at += Math.min(waitMs, isPoll ? MAX_POLL_TOKEN_PAUSE_MS : MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
+    next.at += Math.min(waitMs, isPoll ? MAX_POLL_TOKEN_RETRY_PAUSE_MS : MAX_BUDGET_TOKEN_RETRY_PAUSE_MS);
     callersInTurn = [...callersInTurn.filter((one) => one !== next), next];
   }
   now = end;

@@ -320,7 +320,7 @@ describe('a session with short limits', () => {
     await gateway.dispose();
   });
 
-  it('ends after its idle time without a request; each request extends the session', async () => {
+  it('ends after its idle time without a request; a request that the user caused extends the session', async () => {
     gateway = await start({ ...SESSION_LIMITS, idleMs: 1_500, renewMs: 100 });
     const [used, idle] = [new ConsoleBrowser(gateway), new ConsoleBrowser(gateway)];
     const [one, two] = [await used.signIn(KEY), await idle.signIn(OTHER_KEY)];

@@ -39,7 +39,7 @@ class MessageEntryView {
     format: 'date-time',
     nullable: true,
     description:
-      'Timestamp of the message. Null if the messaging service gave no timestamp. Messages without a timestamp are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the timestamp of the message.',
+      'Timestamp of the message. Null if the messaging service gave no timestamp, or one that cannot be read or is not after the beginning of 1970. Such messages are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the timestamp of the message.',
   })
   at!: string | null;
   @ApiProperty({ oneOf: [{ $ref: '#/components/schemas/Message' }] })

@@ -25,14 +25,17 @@ export const UPSTREAM_SCHEMAS: Schemas = {
     required: ['id'],
     properties: {
       id: ID,
-      from: { ...TEXT, description: 'Phone number of the sender in E.164 form.' },
-      to: { ...TEXT, description: 'Phone number of the recipient in E.164 form.' },
+      from: { ...TEXT, description: 'Sender: a phone number in E.164 form, or a mail address.' },
+      to: { ...TEXT, description: 'Recipient: a phone number in E.164 form, or a mail address.' },
       direction: {
         ...TEXT,
         description: '`inbound`, `outbound`, or another value that the messaging service uses.',
       },
       message: { ...TEXT, description: 'Text of the message.' },
-      timestamp: { ...TEXT, description: 'When the message was sent, as an ISO 8601 time in UTC.' },
+      timestamp: {
+        ...TEXT,
+        description: 'When the message was sent, normally as an ISO 8601 time in UTC. Passed on unchanged.',
+      },
       attachments: { ...orNull('array'), items: { type: 'object', additionalProperties: true } },
       service: { ...TEXT, description: 'Transport of the message, for example `iMessage`.' },
       status: {

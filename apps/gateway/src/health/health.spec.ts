@@ -309,7 +309,7 @@ describe('The health of the gateway', () => {
     expect(other).toMatchObject({ readiness: { status: 'ok', reasons: [], details: [], accounts: [] } });
   });
 
-  it('does not reveal the address of Redis or a file path without an API key', async () => {
+  it('reveals neither the address of Redis nor a file path to a caller without an API key', async () => {
     const environment = { BLOB_STORE: 'file:/dev/null/blobs' };
     await using broken = await startGateway(environment);
     const degraded = await (await broken.fetch('/health/ready', { key: null })).text();

@@ -182,7 +182,7 @@ function installationGauges(metrics: PromMetrics): InstallationGauges {
     ),
     memoryUsed: metrics.gauge(
       'tidings_redis_memory_used_bytes',
-      'Memory that Redis uses. On a Redis Cluster, this metric and `tidings_redis_memory_max_bytes` have the values of the master node whose memory use is closest to its limit.',
+      'Memory that Redis uses. On a Redis Cluster, this metric and `tidings_redis_memory_max_bytes` have the values of the master node that uses the largest share of its limit, or, if no master node has a limit, the most memory.',
     ),
     memoryMax: metrics.gauge(
       'tidings_redis_memory_max_bytes',

@@ -46,7 +46,7 @@ export class ResolveResult {
   @ApiProperty({
     type: SendView,
     nullable: true,
-    description: 'The send after it was resolved, or null if it was not resolved.',
+    description: 'The send after it was resolved. Null if `resolved` is false.',
   })
   send!: Send | null;
   @ApiProperty({
@@ -60,7 +60,8 @@ export class ResolveResult {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Reason why the send was not resolved, or null if it was resolved.',
+    description:
+      'Why the send is not reported as resolved; with the code `unavailable`, it may have been resolved all the same. Null if `resolved` is true.',
   })
   detail!: string | null;
 }

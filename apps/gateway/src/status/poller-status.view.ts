@@ -66,12 +66,12 @@ class BudgetStatusView {
 class BudgetForecastView {
   @perSecond('Request budget that the forecast of the detection delay assumes.') requestsPerSecond!: number;
   @unknownMs(
-    'Expected median detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts.',
+    'Expected median detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts, or if no worker has polled yet.',
   )
   p50Ms!: number | null;
 
   @unknownMs(
-    'Expected 95th percentile of the detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts.',
+    'Expected 95th percentile of the detection delay with the request budget `requestsPerSecond`, in milliseconds. Null if there are no contacts, or if no worker has polled yet.',
   )
   p95Ms!: number | null;
 }
@@ -216,7 +216,7 @@ export class PollerStatusView {
   maxIntervalMs!: number | null;
 
   @unknownMs(
-    'Longest expected interval between two reads of a contact, in milliseconds. If `longestIntervalMs` exceeds `POLL_MAX_INTERVAL_MS`, the request budget is too small.',
+    'Longest expected interval between two reads of a contact, in milliseconds. If `longestIntervalMs` exceeds `POLL_MAX_INTERVAL_MS`, the request budget is too small. Null if there are no contacts, or if no worker has polled yet.',
   )
   longestIntervalMs!: number | null;
 }

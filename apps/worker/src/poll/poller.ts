@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AccountNotFoundError, type AccountDirectory } from '#accounts';
 import type { ClaimReply, NextDueTime, PollAgenda, PollQueue } from '#feed';
 import { pause } from '#platform';
-import { MAX_POLL_TOKEN_PAUSE_MS, type UpstreamHealth } from '#upstream';
+import { MAX_POLL_TOKEN_RETRY_PAUSE_MS, type UpstreamHealth } from '#upstream';
 import { ClaimedContactReads, type ClaimedReadParts } from './claimed-contact-reads.js';
 import { RunningReads } from './running-reads.js';
 
@@ -23,7 +23,7 @@ const RECHECK_MS = 250;
  * Time after a claim that found no token of the budget in which the budget counts as the limit of the account's polls,
  * in milliseconds.
  */
-const BUDGET_LIMITED_MS = 2 * MAX_POLL_TOKEN_PAUSE_MS;
+const BUDGET_LIMITED_MS = 2 * MAX_POLL_TOKEN_RETRY_PAUSE_MS;
 /** Maximum number of contacts that a loop claims in one step. */
 const MAX_CLAIMS = 64;
 /** Lifetime of the cached account settings and outage state, in milliseconds. */
@@ -195,7 +195,7 @@ export class Poller {
       claims = foundAll ? Math.min(2 * claims, MAX_CLAIMS) : 1;
       if ('waitMs' in reply) {
         loop.lackedTokenAt = performance.now();
-        await pause(Math.min(reply.waitMs, MAX_POLL_TOKEN_PAUSE_MS), this.stopping.signal);
+        await pause(Math.min(reply.waitMs, MAX_POLL_TOKEN_RETRY_PAUSE_MS), this.stopping.signal);
       } else if (!(await this.waitForDue(account, loop, reply))) return reply.nextDueInMs;
     }
     return undefined;

@@ -52,7 +52,7 @@ export async function readInPartsIfNeeded(
  * @param isMessageFault returns true for an error that a single message on the page may have caused
  * @param doesFirstMessageFail true if the first message of the page could not be read on its own
  * @throws `failure` if no part, or none of the first {@link MAX_PARTS_WITHOUT_MESSAGE} parts, contains a readable
- * message
+ * message; or the error of a part, if neither the size of the part nor a single message may have caused it
  */
 export async function readFailedPageInParts(
   requests: Requests,

@@ -19,8 +19,8 @@ const SET_BACK_MS = 10_000;
 const JUMP_MS = 1_000;
 
 /**
- * Redis' clock, which all processes share. This process reads the clock at start, every ten seconds and after a
- * reconnection. While Redis does not answer, the process retries every second. Between two reads, the time that has
+ * Redis' clock, which all processes share. This process reads the clock at start, every ten seconds, after a
+ * reconnection, and when the machine's clock jumps. While Redis does not answer, the process retries every second. Between two reads, the time that has
  * passed on the steady clock of the process is added. The result thus does not depend on whether this machine's clock
  * is set correctly.
  */

@@ -13,11 +13,10 @@ export interface TransitionResult {
 type Edges = Readonly<Partial<Record<SendStatus, TransitionResult>>>;
 
 /**
- * The state machine of a send. For each transition: the statuses that allow it, the new status, and the event that is
- * emitted, if any.
+ * The state machine of a send. For each transition: the statuses in which it is valid, the new status, and the event
+ * that is emitted, if any. A transition is invalid in every status that it does not list.
  *
- * In all other statuses, the transition is invalid. `failed`, `cancelled` and `expired` are final, except that a
- * `failed` send can be resent.
+ * No transition changes the statuses `read`, `cancelled` and `expired`. A `failed` send changes only if it is resent.
  */
 const EDGES = {
   /** The time for which the send was scheduled (`sendAt`) has come. */

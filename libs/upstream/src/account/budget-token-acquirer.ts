@@ -5,7 +5,7 @@ import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
   type AdaptiveBudget,
   BudgetExhaustedError,
-  MAX_POLL_TOKEN_PAUSE_MS,
+  MAX_POLL_TOKEN_RETRY_PAUSE_MS,
 } from '../budget/request-budget.js';
 import { SerialQueues } from '../budget/serial-queues.js';
 import { UpstreamUnavailableError } from '../upstream-error.js';
@@ -157,7 +157,7 @@ export class BudgetTokenAcquirer {
           );
           if (waitMs === 0) return requestedAt;
           waited = waitMs;
-          await pause(Math.min(waitMs, MAX_POLL_TOKEN_PAUSE_MS), stop);
+          await pause(Math.min(waitMs, MAX_POLL_TOKEN_RETRY_PAUSE_MS), stop);
         }
       },
       stop,

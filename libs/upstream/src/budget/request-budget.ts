@@ -27,11 +27,11 @@ export const BUDGET_TOKEN_TTL_MS = 100;
 export const MAX_BUDGET_TOKEN_RETRY_PAUSE_MS = 250;
 
 /**
- * Maximum time between two attempts to take a token for a poll, in milliseconds. After a failed attempt, the budget
- * treats the request's class as waiting for twice the wait that it replied, but for at least 500 ms and at most twice
- * this maximum.
+ * Maximum time between two attempts to take a token for a poll, in milliseconds. After a failed attempt, the class of
+ * the request counts as waiting for some time: for twice the time until the next attempt that the budget returned, but
+ * for at least 500 ms and at most twice this maximum.
  */
-export const MAX_POLL_TOKEN_PAUSE_MS = 1_500;
+export const MAX_POLL_TOKEN_RETRY_PAUSE_MS = 1_500;
 
 /** Thrown if the budget has no token for a request in time, or if the wait for the token was aborted. */
 export class BudgetExhaustedError extends Error {

@@ -234,8 +234,8 @@ export interface DeliveryStore {
   ): Promise<number>;
   /**
    * Delivers an event now, even if the endpoint's filter does not match. Creates the delivery if it does not exist, and
-   * otherwise does the same as {@link DeliveryStore.retry}. If the endpoint's backlog is full, delivers
-   * the event only if its delivery is already pending.
+   * otherwise does the same as {@link DeliveryStore.retry}. Delivers nothing in the cases that
+   * {@link DeliverNowResult} lists. A delivery that is already pending is attempted even if the backlog is full.
    */
   deliverNow(account: string, delivery: NewDelivery): Promise<DeliverNowResult>;
   /**
