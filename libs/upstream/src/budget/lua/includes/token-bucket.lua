@@ -38,8 +38,8 @@
 -- class waits, a lower class gets no token, unless tokens accumulate: then no class waits. Polls keep their floor even
 -- if sends and reads wait. If a poll with a token of its floor waits, the other classes leave one token for it. Sends
 -- and reads try again after their wait, so their notes outlive the wait. Polls do so, too, but at least every 1.5 s
--- (`MAX_POLL_TOKEN_RETRY_PAUSE_MS`, request-budget.ts). If a poll gets no token only because another class has priority, it
--- tries again after at most 250 ms, because that class may stop waiting.
+-- (`MAX_POLL_TOKEN_RETRY_PAUSE_MS`, request-budget.ts). If a poll gets no token only because another class has
+-- priority, it tries again after at most 250 ms, because that class may stop waiting.
 --
 -- Reads of older messages have a lower priority than other polls and take only what a nearly full bucket cannot hold,
 -- so that the next polls find their tokens. Each token of other polls adds a part of a token (`deepShare`) to the
