@@ -182,7 +182,7 @@ describe('npm run rotate-secrets', () => {
         const lost = await asNode({ ...environment, ENCRYPTION_KEY: text(randomBytes(32)) }).ended;
         expect(lost.code).toBe(1);
         expect(lost.stdout).toContain(
-          `0 rotated, 0 already encrypted with the current key, 1000 could not be decrypted (encrypted with the keys ${after.keyId})`,
+          `0 rotated, 0 already encrypted with the current key, 1000 could not be decrypted; ids of their encryption keys: ${after.keyId}`,
         );
         expect(lost.stderr).toContain(
           `account account-7: cannot decrypt the upstream API key (encrypted with the key ${after.keyId})`,

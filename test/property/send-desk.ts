@@ -5,7 +5,7 @@ import {
   type SendOrder,
   toPublicSend,
 } from '../../libs/relay/src/send/send-record.js';
-import { type TransitionName, transitionResult } from '../../libs/relay/src/send/send-transitions.js';
+import { type TransitionName, findTransitionResult } from '../../libs/relay/src/send/send-transitions.js';
 import type { ShownSend } from './row-model.js';
 
 /** Transitions of sends that histories make. Polls make the others, when they find messages. */
@@ -91,7 +91,7 @@ export class SendDesk {
     const record = await this.store.find(this.account, this.ids[send % this.ids.length] ?? '');
     if (record === undefined) return undefined;
     const { status } = record.state;
-    const allowed = TRANSITIONS.filter((one) => transitionResult(status, one) !== undefined);
+    const allowed = TRANSITIONS.filter((one) => findTransitionResult(status, one) !== undefined);
     const name = allowed[transition % Math.max(allowed.length, 1)];
     if (name === undefined) return undefined;
     await this.store.apply(this.account, record, {

@@ -340,7 +340,7 @@ export type EventList = {
      */
     next: string;
     /**
-     * True if more events can be read now. With a filter, it may exclude all of them.
+     * True if more events can be read now. A filter, or the contacts to which a token is restricted, may exclude all of them.
      */
     hasMore: boolean;
 };
@@ -1131,7 +1131,7 @@ export type ConversationsStatus = {
      */
     rows: number;
     /**
-     * Number of known contacts. It may exceed `rows`: a contact that Tidings stored while `CONVERSATIONS` was `off`, or before it kept conversations, is not in the list of conversations until Tidings has polled the contact.
+     * Number of known contacts. The number may exceed `rows`: a contact that was stored while `CONVERSATIONS` was `off`, or by a version of Tidings without conversations, is missing from the list of conversations until Tidings has polled the contact.
      */
     contacts: number;
 };

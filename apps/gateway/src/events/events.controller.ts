@@ -53,7 +53,7 @@ export class EventsController {
     summary: 'List events, oldest first',
     description:
       'To get the next page, pass the `next` of the previous page as `after`. With `wait`, the request waits until an event arrives (long polling). Without `after`, the list begins with the oldest stored event; with `last`, the list contains the newest events. ' +
-      `With a filter, one request examines at most ${MAX_EXAMINED_EVENTS.toLocaleString('en-US')} events (with a token, ${MAX_EXAMINED_FOR_TOKENS.toLocaleString('en-US')}), ` +
+      `With a filter, or with a token that is restricted to contacts, one request examines at most ${MAX_EXAMINED_EVENTS.toLocaleString('en-US')} events (with any token, ${MAX_EXAMINED_FOR_TOKENS.toLocaleString('en-US')}), ` +
       'so a page may have fewer than `limit` events, or none, while `hasMore` is true. A page also ends early if its events would exceed 8 million characters.',
   })
   @ApiOkResponse({ type: EventsReply })

@@ -174,7 +174,8 @@ export class EventsReply {
   @ApiProperty({ type: [EventView] }) events!: EventView[];
   @ApiProperty({ description: 'Cursor to pass as `after` in the next request.' }) next!: string;
   @ApiProperty({
-    description: 'True if more events can be read now. With a filter, it may exclude all of them.',
+    description:
+      'True if more events can be read now. A filter, or the contacts to which a token is restricted, may exclude all of them.',
   })
   hasMore!: boolean;
 }

@@ -40,7 +40,7 @@ export class MetricsController {
     operationId: 'getMetrics',
     summary: 'Get metrics in the text format of Prometheus',
     description:
-      'The metrics of requests cover only the gateway process that answers. The other metrics describe the whole installation: sends, polls, events, deliveries, workers and Redis. A request must come from a network in `METRICS_ALLOW_NETWORKS` without a proxy, or contain the value of `METRICS_TOKEN` as a bearer token, or an API key with the scope `admin`.',
+      'The metrics of requests, of commands to Redis and of the Node.js process, and all counters, cover only the gateway process that answers. The gauges of sends, polls, events, deliveries, workers and Redis describe the whole installation. A request must come from a network in `METRICS_ALLOW_NETWORKS` without a proxy, or contain the value of `METRICS_TOKEN` as a bearer token, or an API key with the scope `admin`.',
   })
   @ApiOkResponse({
     description:

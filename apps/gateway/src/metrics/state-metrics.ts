@@ -220,7 +220,7 @@ function accountGauges(metrics: PromMetrics) {
     ),
     suspect: gauge(
       'tidings_account_suspect',
-      '1 if the messaging service returns far fewer contacts or messages than before, else 0. While the value is 1, Tidings emits no events for these deletions.',
+      '1 if the messaging service returns far fewer contacts or messages than before, else 0. While the value is 1, Tidings emits no `contact.deleted` or `message.deleted` events for the missing contacts and messages.',
     ),
     budgetAllowed: gauge(
       'tidings_budget_allowed_per_second',
@@ -234,10 +234,11 @@ function accountGauges(metrics: PromMetrics) {
       'tidings_dispatch_lag_seconds',
       'Age of the oldest event for which no deliveries have been created yet.',
     ),
-    deliveries: metrics.gauge('tidings_deliveries', 'Number of stored deliveries by status.', [
-      'account',
-      'status',
-    ]),
+    deliveries: metrics.gauge(
+      'tidings_deliveries',
+      'Number of stored deliveries by status. `failed` includes missed deliveries.',
+      ['account', 'status'],
+    ),
     oldestDue: gauge(
       'tidings_oldest_due_delivery_seconds',
       'Longest time for which a delivery could have been attempted: since it became due, or since the rate limit or pause of its webhook allows a request, whichever is later.',

@@ -101,7 +101,7 @@ function printSummary(result: RotationResult, console: Console): boolean {
     const { reencrypted, unchanged, failures } = result[kind];
     const [plural, fault] = KINDS[kind];
     const ids = [...new Set(failures.map(({ keyId }) => keyId))].join(', ');
-    const keys = ids === '' ? '' : ` (encrypted with the keys ${ids})`;
+    const keys = ids === '' ? '' : `; ids of their encryption keys: ${ids}`;
     console.out(
       `${plural}: ${reencrypted} rotated, ${unchanged} already encrypted with the current key, ${failures.length} could not be decrypted${keys}`,
     );

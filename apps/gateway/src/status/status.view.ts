@@ -88,7 +88,7 @@ class ConversationsStatusView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of known contacts. It may exceed `rows`: a contact that Tidings stored while `CONVERSATIONS` was `off`, or before it kept conversations, is not in the list of conversations until Tidings has polled the contact.',
+      'Number of known contacts. The number may exceed `rows`: a contact that was stored while `CONVERSATIONS` was `off`, or by a version of Tidings without conversations, is missing from the list of conversations until Tidings has polled the contact.',
   })
   contacts!: number;
 }

@@ -137,8 +137,8 @@ export class UnsortedMessageListReader {
 
   /** Returns true if upstream seems to return the same page again: it may ignore the page number. */
   private isRepeated(items: readonly TimelineMessage[], { length }: ListShape): boolean {
-    // A page with only unreadable elements cannot be recognized. Such a page is skipped, but only up to the list's
-    // last known length.
+    // A page with only unreadable elements has no ids, so it cannot be recognized as a repeated page. It counts as
+    // repeated only if this pass has read as many elements as the list had when its length was last known.
     if (items.length === 0) return this.elementsOfPass >= length;
     return items.every(({ id }) => this.idsOfPass.has(id));
   }

@@ -48,7 +48,7 @@ export interface ComparedRead {
 export interface ReadConsequences {
   events: readonly NewEvent[];
   pollState: PollState;
-  /** See {@link isPlanningStateUnchanged}. */
+  /** See {@link isHeadReadWithoutChanges}. */
   isQuiet: boolean;
   arrivals: readonly Arrival[];
   /** Present if the newest messages were read. */
@@ -64,7 +64,7 @@ export interface ReadConsequences {
  * from which later reads are planned. Returns false for a new baseline, for all other reads, and while a request to
  * poll the contact sooner is open.
  */
-export function isPlanningStateUnchanged(
+export function isHeadReadWithoutChanges(
   { start: { state, resync }, kind, next }: ComparedRead,
   events: readonly NewEvent[],
   pollState: PollState,

@@ -8,7 +8,7 @@ import { compareMessages } from '../diff/compared-message.js';
 import { diffMessages } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { FeedStore } from '../feed-store.js';
-import { type ComparedRead, isPlanningStateUnchanged, pollCommitOf } from './poll-commit-of-read.js';
+import { type ComparedRead, isHeadReadWithoutChanges, pollCommitOf } from './poll-commit-of-read.js';
 import type { ContactState } from '../snapshot/contact-state.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { isPlaceholder } from '../walk/read-in-parts.js';
@@ -94,7 +94,7 @@ export class PollCommitter {
       kind === 'head'
         ? await this.nextReads.ofNewestMessages(start, reading.upstreamAheadMs, pollState, arrivals)
         : undefined;
-    const isQuiet = isPlanningStateUnchanged(read, events, pollState);
+    const isQuiet = isHeadReadWithoutChanges(read, events, pollState);
     // A resync ends only with a read of all pages during which no message moved between pages. Any other read may
     // have missed messages. The resync also continues while messages are missing, because the cause may be an
     // outage.

@@ -83,8 +83,8 @@ export function serializeUnreadableElementHistory({
 
 /**
  * Converts the text that is stored in Redis to the history of unreadable elements.
- * @param text the stored text; absent if only older builds of Tidings have stored the contact list
- * @param baseline number of unreadable elements that an older build stored; used only if `text` is absent
+ * @param text the stored text; absent if the contact list was never stored, or only by older builds of Tidings
+ * @param baseline number of unreadable elements to assume if `text` is absent
  */
 export function parseUnreadableElementHistory(
   text: string | null | undefined,

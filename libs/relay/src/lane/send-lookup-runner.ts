@@ -172,8 +172,9 @@ export class SendLookupRunner {
     const { outcome } = step;
     const looked = await appendLookupWithCandidates(this.store, account, record, step, reads, now);
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
-    // The maximum age ends only look-ups that are not complete. Complete look-ups continue until the confirmation
-    // period has passed, which may be longer than the maximum age.
+    // A send becomes `unknown` at the maximum age only if its latest look-up could not read all messages. As long as
+    // look-ups read all messages, they are repeated until the confirmation period has passed, which may be longer than
+    // the maximum age.
     const isTimedOut = outcome !== 'complete' && now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {
       await this.store.apply(account, record, this.changeAfterLastLookup(looked));

@@ -65,7 +65,8 @@ export class SendPoster {
 
   /**
    * Returns the content of the POST, or an error that says why the send's file cannot be read.
-   * @param untilPost limit for the start of the POST
+   * @param untilPost time limit within which the POST must begin. If the limit has passed when the file is open, the
+   * file is closed, and an error is returned
    */
   private async requestOf(
     { order }: SendRecord,

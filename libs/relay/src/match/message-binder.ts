@@ -3,7 +3,7 @@ import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessagesToSends, type UndecidedMatch } from './message-match.js';
 import type { LookupReads } from '../ports.js';
 import { type BoundSend, boundSendOf, type RelayStore, type StateChange } from '../send/relay-store.js';
-import { transitionResult } from '../send/send-transitions.js';
+import { findTransitionResult } from '../send/send-transitions.js';
 import type { StoredLookup } from '../send/stored-lookup.js';
 import {
   type SendRecord,
@@ -208,7 +208,7 @@ export class MessageBinder {
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
       const record = await this.store.find(account, sendId);
       // Never move a status backwards, for example from `read` to `delivered`.
-      if (record === undefined || transitionResult(record.state.status, transition) === undefined) return;
+      if (record === undefined || findTransitionResult(record.state.status, transition) === undefined) return;
       const shown = await this.store.apply(account, record, { transition, state: record.state });
       if (shown !== undefined) return;
     }
@@ -262,7 +262,7 @@ function matchChange({ state }: SendRecord, contactId: string, messageId: string
   const rest = fieldsKeptAcrossTransitions(state);
   const reason = state.reason === undefined ? {} : { reason: state.reason };
   if (state.messageId === undefined) {
-    const isStatusKept = transitionResult(state.status, 'found')?.to === state.status;
+    const isStatusKept = findTransitionResult(state.status, 'found')?.to === state.status;
     return {
       transition: 'found',
       state: { ...rest, ...(isStatusKept ? reason : {}), contactId, messageId },

@@ -1,7 +1,7 @@
 import { rowRedisKeys } from '#conversations';
 import type { AccountKeys, Clock, RedisClient } from '#platform';
 import type { SendState } from '../send/send-record.js';
-import { transitionResult } from '../send/send-transitions.js';
+import { findTransitionResult } from '../send/send-transitions.js';
 import { readDueSends } from './redis-due-sends.js';
 import { queueScheduledSendsScript, readMsUntilSortedSetMemberDueScript } from './redis-relay-scripts.js';
 import { laneRedisKeys, sendIndexRedisKeys } from './redis-send-index.js';
@@ -19,7 +19,7 @@ export async function queueDueScheduledSends(
   const steps: (string | number)[] = [];
   const invalid: [member: string, id: string, revision: string][] = [];
   for (const { member, id, record } of due) {
-    const step = record === undefined ? undefined : transitionResult(record.state.status, 'promoted');
+    const step = record === undefined ? undefined : findTransitionResult(record.state.status, 'promoted');
     if (record === undefined || step === undefined) {
       invalid.push([member, id, String(record?.state.revision ?? '')]);
       continue;

@@ -5,7 +5,7 @@ import {
   type TransitionResult,
   InvalidTransitionError,
   possiblyAcceptedPostCountAfter,
-  transitionResult,
+  findTransitionResult,
 } from './send-transitions.js';
 
 /**
@@ -20,7 +20,7 @@ export function changedSend(
   now: number,
 ): { event: TransitionResult['event']; name: string; next: SendRecord } {
   const { transition, state, mayHaveLostPost, name = uniqueString() } = change;
-  const step = transitionResult(before.status, transition);
+  const step = findTransitionResult(before.status, transition);
   if (step === undefined) throw new InvalidTransitionError(before.status, transition);
   const copies = possiblyAcceptedPostCountAfter(transition, before.copies ?? 0);
   const after: SendState = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { mayStillNeedFile } from './file-rule.js';
-import { SEND_TRANSITION_NAMES, transitionResult } from './send-transitions.js';
+import { SEND_TRANSITION_NAMES, findTransitionResult } from './send-transitions.js';
 import { SEND_STATUSES } from './send.js';
 
 describe('the file of a send', () => {
@@ -15,7 +15,7 @@ function canBePosted(from: (typeof SEND_STATUSES)[number]): boolean {
   const reached = new Set([from]);
   for (const status of reached) {
     for (const transition of SEND_TRANSITION_NAMES) {
-      const to = transitionResult(status, transition)?.to;
+      const to = findTransitionResult(status, transition)?.to;
       if (to !== undefined) reached.add(to);
     }
   }

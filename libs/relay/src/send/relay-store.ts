@@ -7,7 +7,7 @@ import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-r
 
 /** A change of a send: one transition, with everything that is written together with it in one atomic step. */
 export interface StateChange {
-  /** Name of the transition. {@link transitionResult} returns the new status and the event of the transition. */
+  /** Name of the transition. {@link findTransitionResult} returns the new status and the event of the transition. */
   transition: TransitionName;
   /** The send's state after the transition, without the fields that the store sets itself, such as the status. */
   state: SendProgress;

@@ -3,7 +3,7 @@ import {
   possiblyAcceptedPostCountAfter,
   type TransitionName,
   SEND_TRANSITION_NAMES,
-  transitionResult,
+  findTransitionResult,
   storageLocationOfSend,
 } from './send-transitions.js';
 import { SEND_STATUSES, type SendStatus } from './send.js';
@@ -74,7 +74,7 @@ describe('the state machine of a send', () => {
   it.each(PAIRS)(
     'yields the expected status and event for a send with the status %s and the transition %s',
     (status, transition) => {
-      const step = transitionResult(status, transition);
+      const step = findTransitionResult(status, transition);
       const expected = TABLE[transition].charAt(SEND_STATUSES.indexOf(status));
       expect(step === undefined ? '.' : letterOf(step.to)).toBe(expected);
       const expectedEvent = EVENTS[transition];
@@ -84,7 +84,7 @@ describe('the state machine of a send', () => {
 
   it('emits an event with every change to accepted, sent, unknown, failed, cancelled or expired', () => {
     for (const [status, transition] of PAIRS) {
-      const step = transitionResult(status, transition);
+      const step = findTransitionResult(status, transition);
       if (step === undefined || step.to === status || storageLocationOfSend(step.to) !== 'archive') continue;
       // The events of the message report its flags.
       if (step.to === 'delivered' || step.to === 'read') continue;
@@ -94,10 +94,10 @@ describe('the state machine of a send', () => {
 
   it('allows a POST only of a queued send, and has only four transitions from relaying back to queued', () => {
     const back = SEND_TRANSITION_NAMES.filter(
-      (transition) => transitionResult('relaying', transition)?.to === 'queued',
+      (transition) => findTransitionResult('relaying', transition)?.to === 'queued',
     );
     expect(back).toEqual(['requeued', 'not_taken', 'recheck_passed', 'resent_automatically']);
-    expect(SEND_STATUSES.filter((status) => transitionResult(status, 'fenced') !== undefined)).toEqual([
+    expect(SEND_STATUSES.filter((status) => findTransitionResult(status, 'fenced') !== undefined)).toEqual([
       'queued',
     ]);
   });

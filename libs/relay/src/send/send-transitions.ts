@@ -107,7 +107,7 @@ export const SEND_TRANSITION_NAMES = Object.keys(EDGES) as TransitionName[];
  * Returns the new status and the event of a transition from this status, or undefined if the transition is invalid.
  * Pure function.
  */
-export function transitionResult(
+export function findTransitionResult(
   status: SendStatus,
   transition: TransitionName,
 ): TransitionResult | undefined {

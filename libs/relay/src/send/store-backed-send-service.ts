@@ -18,7 +18,7 @@ import {
   SendNotCancellableError,
   SendNotResolvableError,
 } from './send-service.js';
-import { transitionResult } from './send-transitions.js';
+import { findTransitionResult } from './send-transitions.js';
 import { type SendRecord, fieldsKeptAcrossTransitions, toPublicSendWithLookups } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
@@ -89,7 +89,7 @@ export class StoreBackedSendService implements SendService {
 
   async cancel(account: string, id: string): Promise<Send | undefined> {
     const record = await this.change(account, id, ({ state }) => {
-      if (transitionResult(state.status, 'cancelled') === undefined)
+      if (findTransitionResult(state.status, 'cancelled') === undefined)
         throw new SendNotCancellableError(state.status);
       return { transition: 'cancelled', state: fieldsKeptAcrossTransitions(state) };
     });
@@ -147,7 +147,7 @@ function resolution(
   address: string | undefined,
 ): StateChange {
   const transition = `resolved_${outcome}` as const;
-  if (transitionResult(state.status, transition) === undefined) {
+  if (findTransitionResult(state.status, transition) === undefined) {
     const allowed =
       outcome === 'resend' ? 'a send with the status unknown or failed' : 'a send with the status unknown';
     throw new SendNotResolvableError(

@@ -6,8 +6,8 @@ import { CircuitBreaker } from './circuit-breaker.js';
 import type { OutageKind, UnprobedRequest, UpstreamHealth } from './upstream-health.js';
 
 /**
- * Number of consecutive 403 answers to POSTs after which upstream counts as refusing the account. Fewer 403 answers
- * may mean that upstream refuses only these sends.
+ * Number of consecutive 403 answers to POSTs after which upstream is considered to refuse the account. Fewer 403
+ * answers may mean that upstream refuses only these sends.
  */
 const MAX_FORBIDDEN = 3;
 

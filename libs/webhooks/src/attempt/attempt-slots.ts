@@ -1,4 +1,4 @@
-/** Max slots that a webhook takes at once, and so the max deliveries that are claimed in one step. */
+/** Max number of slots that a webhook takes at once, and so of deliveries that are claimed in one step. */
 const MAX_TAKEN = 50;
 
 /** A webhook that has no slot and waits for one. */

@@ -13,13 +13,16 @@ import type { EndpointForDelivery } from '../endpoint/stored-endpoint.js';
 
 /** Limits and durations for the delivery attempts of a worker. */
 export interface DeliveryWorkerSettings {
-  /** Max requests in flight to one endpoint, over all processes. An endpoint's own `maxConcurrency` overrides it. */
+  /**
+   * Max number of requests in flight to one endpoint, over all processes. An endpoint's own `maxConcurrency`
+   * overrides it.
+   */
   maxConcurrency: number;
   /** Time for which all attempts to an endpoint must have failed before it is disabled, in milliseconds. */
   disableAfterMs: number;
   /** Timeout of one attempt, in milliseconds. */
   timeoutMs: number;
-  /** Max concurrent attempts of one process, to all endpoints together. Default 1,000. */
+  /** Max number of concurrent attempts of one process, to all endpoints together. Default 1,000. */
   attemptSlots?: number;
   /**
    * Time by which the lease of a delivery is longer than the timeout of an attempt, in milliseconds. Default 15,000.

@@ -1,4 +1,4 @@
-/** Max deliveries that one Redis script stores, so that Redis is never blocked for long. */
+/** Max number of deliveries that one Redis script stores, so that Redis is never blocked for long. */
 const MAX_CHUNK_SIZE = 200;
 
 /** Splits deliveries, or their events, into chunks that are small enough for one Redis script. */

@@ -13,7 +13,7 @@ export interface ClaimedDelivery {
   /** URL of the endpoint at the time of the claim. */
   url: string;
   eventId: string;
-  /** Max requests in flight to an endpoint that has no `maxConcurrency` of its own. */
+  /** Max number of requests in flight to an endpoint that has no `maxConcurrency` of its own. */
   defaultConcurrency: number;
   /**
    * Number of attempts since the delivery was created, or since a retry or replay last made the finished delivery
@@ -28,7 +28,10 @@ export interface ClaimedDelivery {
 
 /** Limits that apply when a worker claims deliveries. */
 export interface ClaimLimits {
-  /** Max requests in flight to the endpoint, over all processes. The endpoint's own `maxConcurrency` overrides it. */
+  /**
+   * Max number of requests in flight to the endpoint, over all processes. The endpoint's own `maxConcurrency`
+   * overrides it.
+   */
   defaultConcurrency: number;
   /** Max number of deliveries to claim. */
   maxDeliveries: number;
@@ -73,7 +76,10 @@ export interface FinishedAttempt {
   throttling: Throttling;
 }
 
-/** Max attempts that one call of {@link DeliveryStore.settleAll} records, so that no step blocks Redis for long. */
+/**
+ * Max number of attempts that one call of {@link DeliveryStore.settleAll} records, so that no step blocks Redis for
+ * long.
+ */
 export const MAX_ATTEMPTS_RECORDED_AT_ONCE = 200;
 
 /** Result of recording an attempt. */
@@ -143,7 +149,7 @@ export type RetryResult = 'retried' | 'lost' | 'full' | 'disabled' | 'removed' |
  */
 export type DeliverNowResult = 'due' | 'lost' | 'full' | 'waiting' | 'disabled' | 'removed';
 
-/** Max deliveries that one call of {@link DeliveryStore.refill} creates. */
+/** Max number of deliveries that one call of {@link DeliveryStore.refill} creates. */
 export const MAX_DELIVERIES_PER_BACKLOG_REFILL = 500;
 
 /**

@@ -6,7 +6,7 @@ interface Closable {
   destroy(): Promise<void>;
 }
 
-/** Max error of the measured age of a pool, in milliseconds. */
+/** Maximum error of the measured age of a pool, in milliseconds. */
 const AGE_RESOLUTION_MS = 100;
 
 /**

@@ -158,7 +158,7 @@ describe('a request to a receiver', () => {
     expect(reply.excerpt).toMatch(/^x+$/);
   });
 
-  it('times out if the receiver accepts the connection but not TLS', async () => {
+  it('times out if the receiver accepts the TCP connection but never answers the TLS handshake', async () => {
     const server = createTcpServer((socket) => socket.resume());
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

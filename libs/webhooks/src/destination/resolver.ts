@@ -18,11 +18,11 @@ const DNS_TRIES = 3;
 const OTHER_FAMILY_MS = 1_000;
 /** Timeout of resolving a host name from all sources together, in milliseconds. */
 const NAME_TIMEOUT_MS = 8_000;
-/** Max host names that are resolved concurrently. */
+/** Max number of host names that are resolved concurrently. */
 const MAX_NAMES = 1_000;
 /**
- * Max concurrent lookups of host names by the operating system. Each lookup blocks one of Node's four worker threads,
- * which file access and encryption need, too.
+ * Max number of concurrent lookups of host names by the operating system. Each lookup blocks one of Node's four
+ * worker threads, which file access and encryption need, too.
  */
 const MAX_SYSTEM_LOOKUPS = 2;
 

@@ -8,7 +8,7 @@ import { tryToWakeWorker } from '../delivery/wake-worker.js';
 import { readEventsInTimeWindow, type TimeWindow } from './log-window.js';
 import { createWebhookDisabledError } from '../endpoint/webhook-state-conflict.js';
 
-/** Max events that one replay reads, so that the request does not take too long. */
+/** Max number of events that one replay reads, so that the request does not take too long. */
 export const MAX_REPLAYED_EVENTS = 50_000;
 
 /** Selects the events that a replay delivers. */

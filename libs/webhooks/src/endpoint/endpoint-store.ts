@@ -1,6 +1,8 @@
 import type { StoredEndpoint } from './stored-endpoint.js';
 
-/** Max endpoints of one account. All are listed on one page, and every worker keeps their filters in memory. */
+/**
+ * Max number of endpoints of one account. All are listed on one page, and every worker keeps their filters in memory.
+ */
 export const MAX_ENDPOINTS_PER_ACCOUNT = 1_000;
 /** Max total size of one account's contact filters (`contactIds`), in bytes. Every worker keeps them in memory. */
 export const MAX_CONTACT_FILTER_BYTES_PER_ACCOUNT = 1024 * 1024;

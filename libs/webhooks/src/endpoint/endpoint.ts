@@ -12,9 +12,9 @@ export interface NewEndpoint {
   description?: string;
   /** Additional headers for every attempt, besides the headers that Tidings sets. */
   headers?: Readonly<Record<string, string>>;
-  /** Max requests in flight over all workers. Default: WEBHOOK_MAX_CONCURRENCY. */
+  /** Max number of requests in flight over all workers. Default: WEBHOOK_MAX_CONCURRENCY. */
   maxConcurrency?: number;
-  /** Max attempts per second over all workers. Default: unlimited. */
+  /** Max number of attempts per second over all workers. Default: unlimited. */
   rateLimitPerSecond?: number;
   /**
    * True to deliver one event at a time per contact, in the order of the log. Events without a contact are also

@@ -2,7 +2,7 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { DeliveriesOverview, DeliveriesOverviewReader } from '../delivery/deliveries-overview.js';
 import { BACKLOG_LUA_CONSTANTS } from './backlog-constants.js';
 
-/** Max failing endpoints that the summary lists. */
+/** Max number of failing endpoints that the summary lists. */
 const MAX_FAILING = 20;
 
 const deliveriesOverviewScript = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', {

@@ -6,8 +6,8 @@ import { RedisDeliveryScriptRunner } from './redis-delivery-script-runner.js';
 import { listDeliveriesScript, listEventDeliveriesScript } from './redis-delivery-scripts.js';
 
 /**
- * Max deliveries that are examined for one page of a list. If few of them match, the page is short, but more pages may
- * follow.
+ * Max number of deliveries that are examined for one page of a list. If few of them match, the page is short, but
+ * more pages may follow.
  */
 const MAX_SCANNED = 1_000;
 

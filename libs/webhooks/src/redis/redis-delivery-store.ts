@@ -26,13 +26,13 @@ import {
   trimFinishedDeliveriesScript,
 } from './redis-delivery-scripts.js';
 
-/** Max pending deliveries that one script ends, so that Redis is never blocked for long. */
+/** Max number of pending deliveries that one script ends, so that Redis is never blocked for long. */
 const MAX_ENDED = 500;
-/** Max finished deliveries that one script removes. */
+/** Max number of finished deliveries that one script removes. */
 const MAX_TRIMMED = 1_000;
-/** Max endpoints in one batch of {@link RedisDeliveryStore.overdue}. */
+/** Max number of endpoints in one batch of {@link RedisDeliveryStore.overdue}. */
 const MAX_ENDPOINTS_LISTED = 500;
-/** Max attempts that are stored with one delivery. */
+/** Max number of attempts that are stored with one delivery. */
 const MAX_ATTEMPTS = 100;
 
 /** Implements {@link DeliveryStore} in Redis. All times are by Redis' clock. */

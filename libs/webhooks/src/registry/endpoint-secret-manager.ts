@@ -5,7 +5,7 @@ import { generateSigningSecret } from '../endpoint/signature.js';
 import type { StoredEndpoint, StoredSecret } from '../endpoint/stored-endpoint.js';
 import { WebhookStateConflictError } from '../endpoint/webhook-state-conflict.js';
 
-/** Max valid secrets of one endpoint. Each attempt is signed with all of them. */
+/** Max number of valid secrets of one endpoint. Each attempt is signed with all of them. */
 const MAX_SECRETS = 5;
 
 /** Result of a secret rotation. */
