@@ -36,8 +36,8 @@ const CHUNK = new RegExp(`^(${Object.keys(PROGRAMS).join('|')})-[A-Z0-9]{8}\\.js
 
 /** Declarations that CommonJS packages expect in their module. */
 const BANNER = [
-  "import { createRequire as tidingsRequire } from 'node:module';",
-  'const require = tidingsRequire(import.meta.url);',
+  "import { createRequire as createTidingsRequire } from 'node:module';",
+  'const require = createTidingsRequire(import.meta.url);',
   'const __dirname = import.meta.dirname;',
   'const __filename = import.meta.filename;',
 ].join('\n');

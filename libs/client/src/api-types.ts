@@ -243,7 +243,7 @@ export type SendOfMessage = {
 export type MessageEntry = {
     kind: 'message';
     /**
-     * Timestamp of the message. Null if the messaging service gave no timestamp, or one that cannot be read or is not after the beginning of 1970. Such messages are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the timestamp of the message.
+     * Timestamp of the message. Null if the messaging service gave no timestamp, or one that cannot be read or is not after the beginning of 1970. Such messages are last in the timeline. If Tidings found the message of a send later than a minute before the first page of the timeline was requested, `at` may be the time of the send instead of the timestamp of the message, also on the following pages.
      */
     at: string | null;
     message: Message;
@@ -276,7 +276,7 @@ export type Timeline = {
      */
     next: string | null;
     /**
-     * Cursor of the event log: the end of the log just before Tidings read this page of the timeline. The events after this cursor report every change that the page does not include.
+     * Cursor of the event log: the end of the log just before Tidings read this page of the timeline. The events after this cursor report the new, changed and deleted messages that the page does not include, and the outcomes of sends. A new send has no event until it has an outcome; use `send.updated` of the event stream.
      */
     after: string;
     /**
@@ -374,7 +374,7 @@ export type NewWebhook = {
      */
     rateLimitPerSecond?: number | null;
     /**
-     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. The same applies to all events without a contact, as if they belonged to one contact. Default: `false`.
+     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. Events without a contact are also delivered one at a time, in the same way as the events of one contact. Default: `false`.
      */
     ordered?: boolean | null;
     /**
@@ -502,7 +502,7 @@ export type WebhookChanges = {
      */
     rateLimitPerSecond?: number | null;
     /**
-     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. The same applies to all events without a contact, as if they belonged to one contact.
+     * True if the events of each contact are delivered one at a time, in the order of `sequence`. An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. Events without a contact are also delivered one at a time, in the same way as the events of one contact.
      */
     ordered?: boolean;
     /**

@@ -88,7 +88,7 @@ export interface LookupOptions {
   reads?: LookupReads;
 }
 
-/** Reads the messages and contacts of recipients from upstream. */
+/** Looks up sends: reads the messages of recipients and the contact list from upstream, and requests early polls. */
 export interface Lookup {
   /**
    * Reads the messages of a recipient now, and records which send each message belongs to. Returns false if the read

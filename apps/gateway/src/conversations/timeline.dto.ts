@@ -39,7 +39,7 @@ class MessageEntryView {
     format: 'date-time',
     nullable: true,
     description:
-      'Timestamp of the message. Null if the messaging service gave no timestamp, or one that cannot be read or is not after the beginning of 1970. Such messages are last in the timeline. For up to a minute after Tidings found the message of a send, `at` may be the time of the send instead of the timestamp of the message.',
+      'Timestamp of the message. Null if the messaging service gave no timestamp, or one that cannot be read or is not after the beginning of 1970. Such messages are last in the timeline. If Tidings found the message of a send later than a minute before the first page of the timeline was requested, `at` may be the time of the send instead of the timestamp of the message, also on the following pages.',
   })
   at!: string | null;
   @ApiProperty({ oneOf: [{ $ref: '#/components/schemas/Message' }] })
@@ -90,7 +90,7 @@ export class TimelineReply {
 
   @ApiProperty({
     description:
-      'Cursor of the event log: the end of the log just before Tidings read this page of the timeline. The events after this cursor report every change that the page does not include.',
+      'Cursor of the event log: the end of the log just before Tidings read this page of the timeline. The events after this cursor report the new, changed and deleted messages that the page does not include, and the outcomes of sends. A new send has no event until it has an outcome; use `send.updated` of the event stream.',
   })
   after!: string;
 

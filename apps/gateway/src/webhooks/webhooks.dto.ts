@@ -63,7 +63,7 @@ const DESCRIPTIONS = {
     'Maximum number of requests per second to the webhook on average, over all workers. After a time without requests, Tidings may send the requests of one second at once.',
   ordered:
     'True if the events of each contact are delivered one at a time, in the order of `sequence`. ' +
-    'An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. The same applies to all events without a contact, as if they belonged to one contact.',
+    'An ordered webhook gets the next event of a contact only after the previous delivery has succeeded or permanently failed. Events without a contact are also delivered one at a time, in the same way as the events of one contact.',
 };
 
 /** Request to create a webhook. */

@@ -322,8 +322,8 @@ class OrderedWalk {
   }
 
   /**
-   * If `page` is the second read of the newer page of {@link unjoined}, records that the older page follows it
-   * without a gap.
+   * The newer page in {@link unjoined} must be read a second time. If `page` is this second read, records that the
+   * older page in {@link unjoined} follows `page` without a gap. Otherwise does nothing.
    */
   private join(page: RequestedPage): void {
     if (this.unjoined === undefined) return;

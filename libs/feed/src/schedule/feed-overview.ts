@@ -80,8 +80,8 @@ export interface FeedOverview {
   deep: { waiting: number; lagMs: number };
   /**
    * Number of messages that polls skipped so far, because upstream returns an error for every page that contains
-   * them, or because they are too large. They are also counted in {@link unreadable}. The messages of a contact that
-   * upstream fails to return count once together, and so do those that are too large.
+   * them, or because they are too large. They are also counted in {@link unreadable}. The number is not exact: all
+   * messages of one contact that are skipped for the same one of these reasons count as one.
    */
   skipped: number;
 }

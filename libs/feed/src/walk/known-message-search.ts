@@ -9,7 +9,7 @@ import { MAX_CONSECUTIVE_UNREADABLE_PAGES, MAX_PAGES_PER_DIRECTION } from './wal
  * Returns false until all pages of the contact have been read once, and for a newest-first list, because
  * `readFurtherPages` has already searched it.
  */
-export function mayMessagesBeReplaced(walk: HeadWalk): boolean {
+export function mayUpstreamHaveReplacedMessages(walk: HeadWalk): boolean {
   const { knowsMany, isFirst } = walk.plan;
   const { seen, snapshots } = walk.pages;
   return knowsMany && !isFirst && walk.order !== 'newestFirst' && seen.size > 0 && snapshots.size === 0;

@@ -1,6 +1,6 @@
 import type { HeadPlan } from './head-plan.js';
 import { HeadWalk } from './head-walk.js';
-import { readUntilKnownMessage, mayMessagesBeReplaced } from './known-message-search.js';
+import { readUntilKnownMessage, mayUpstreamHaveReplacedMessages } from './known-message-search.js';
 import { readNewestFirst } from './newest-first-walk.js';
 import type { ContactSource } from './page-requests.js';
 import { readOldestFirst } from './oldest-first-walk.js';
@@ -27,6 +27,6 @@ export async function readNewestMessages(contact: ContactSource, plan: HeadPlan)
   if (walk.order === 'oldestFirst') await readOldestFirst(walk);
   else if (walk.order === 'newestFirst') await readNewestFirst(walk);
   else await readInUnknownOrder(walk);
-  if (mayMessagesBeReplaced(walk)) await readUntilKnownMessage(walk);
+  if (mayUpstreamHaveReplacedMessages(walk)) await readUntilKnownMessage(walk);
   return walk;
 }

@@ -10,7 +10,7 @@ import {
   type SendProgress,
   type SendRecord,
   fieldsKeptAcrossTransitions,
-  timeOfFirstPostWithoutBoundMessage,
+  earliestPostTimeWithoutBoundMessage,
 } from '../send/send-record.js';
 import type { FencedSend } from './fenced-send.js';
 import type { PostOutcomeRecorder } from './post-outcome-recorder.js';
@@ -134,7 +134,7 @@ export class SendFencer {
     return {
       ...fieldsKeptAcrossTransitions(record.state),
       ...(isAwaitingMessage(record.state)
-        ? { firstBegunAt: timeOfFirstPostWithoutBoundMessage(record) }
+        ? { firstBegunAt: earliestPostTimeWithoutBoundMessage(record) }
         : {}),
       phase: 'posting',
       begunAt: now,

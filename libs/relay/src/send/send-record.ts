@@ -190,7 +190,7 @@ export const UPSTREAM_CLOCK_TOLERANCE_MS = 10_000;
  * earliest possible time of a POST: its `sendAt`, or the time at which it was created. Times are in milliseconds
  * since 1970 by Redis' clock.
  */
-export function timeOfFirstPostWithoutBoundMessage({ order, state }: SendRecord): number {
+export function earliestPostTimeWithoutBoundMessage({ order, state }: SendRecord): number {
   return state.firstBegunAt ?? state.begunAt ?? order.sendAt ?? order.createdAt;
 }
 
@@ -216,7 +216,7 @@ export function clockDifferenceRange(
 
 /**
  * Returns the earliest possible time of the first POST whose message is not bound yet, in milliseconds since 1970 by
- * upstream's clock. See {@link timeOfFirstPostWithoutBoundMessage}. Uses the lowest of the known clock differences
+ * upstream's clock. See {@link earliestPostTimeWithoutBoundMessage}. Uses the lowest of the known clock differences
  * ({@link clockDifferenceRange}): if Redis' clock was set back since the POST, the present difference is too high,
  * and the send's own message would seem to be older than the POST.
  * @param upstreamAheadMs time by which upstream's clock is now ahead of Redis' clock, in milliseconds
@@ -225,7 +225,7 @@ export function upstreamTimeOfFirstPostWithoutBoundMessage(
   record: SendRecord,
   upstreamAheadMs: number,
 ): number {
-  return timeOfFirstPostWithoutBoundMessage(record) + clockDifferenceRange(record, upstreamAheadMs).minMs;
+  return earliestPostTimeWithoutBoundMessage(record) + clockDifferenceRange(record, upstreamAheadMs).minMs;
 }
 
 /**
@@ -243,7 +243,7 @@ export const MAX_REDIS_CLOCK_STEP_MS = 86_400_000;
 
 /** Returns the send's record with a look-up added to its list of look-ups. */
 export function appendLookupToSend(record: SendRecord, lookup: Omit<StoredLookup, 'since'>): SendRecord {
-  const since = timeOfFirstPostWithoutBoundMessage(record) - UPSTREAM_CLOCK_TOLERANCE_MS;
+  const since = earliestPostTimeWithoutBoundMessage(record) - UPSTREAM_CLOCK_TOLERANCE_MS;
   const lookups = appendLookup(record.state.lookups ?? [], { ...lookup, since });
   return { ...record, state: { ...record.state, lookups } };
 }

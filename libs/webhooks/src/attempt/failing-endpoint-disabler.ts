@@ -32,11 +32,12 @@ export class FailingEndpointDisabler {
   /**
    * Disables an endpoint that replied 410 Gone. Must be called before the attempt is recorded. Otherwise a crash
    * between the two steps could leave the endpoint enabled. If the endpoint was changed since the delivery was
-   * claimed, and is enabled now (for example, it was disabled and enabled again), the reply may no longer be true.
+   * claimed, and is enabled now (for example, it was disabled and enabled again), the reply may no longer apply.
    * The endpoint then stays enabled, and the returned decision is to retry the delivery at once. Otherwise, returns
    * the given decision.
    * @param decision the decision after the attempt
-   * @param until time after which a failed try is not repeated, by `performance.now()`
+   * @param until time, by `performance.now()`, until which a failed write to the store is repeated. After that, the error
+   * of the write is thrown
    */
   async disableGone(
     account: string,

@@ -61,7 +61,7 @@ export interface Endpoint {
   updatedAt: string;
 }
 
-/** Thrown if webhooks must not use a URL, or an IP address of the URL's host. */
+/** Thrown if a text is no absolute URL, or if webhooks must not use the URL or an IP address of its host. */
 export class ForbiddenDestinationError extends Error {
   constructor(
     /** Why, and what to do about it. */
