@@ -141,9 +141,9 @@ export function possiblyAcceptedPostCountAfter(transition: TransitionName, count
 }
 
 /**
- * Where a send is stored: a scheduled send in the schedule, a queued or relaying send in its recipient's queue (`lane`),
- * and every other send in the archive. A cancelled send may move from the schedule straight to the archive, and a resend
- * moves a send from the archive back to the queue.
+ * Where a send is stored: a scheduled send in the schedule, a queued or relaying send in its recipient's queue
+ * (`lane`), and every other send in the archive. A cancelled send may move from the schedule straight to the archive,
+ * and a resend moves a send from the archive back to the queue.
  */
 export type SendStorageLocation = 'schedule' | 'lane' | 'archive';
 

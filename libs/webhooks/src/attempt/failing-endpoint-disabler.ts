@@ -36,8 +36,8 @@ export class FailingEndpointDisabler {
    * The endpoint then stays enabled, and the returned decision is to retry the delivery at once. Otherwise, returns
    * the given decision.
    * @param decision the decision after the attempt
-   * @param until time, by `performance.now()`, until which a failed write to the store is repeated. After that, the error
-   * of the write is thrown
+   * @param until time, by `performance.now()`, until which a failed write to the store is repeated. After that, the
+   * error of the write is thrown
    */
   async disableGone(
     account: string,
